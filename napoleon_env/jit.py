@@ -1,0 +1,37 @@
+"""`jit`: numba's compiler with a cache on disk where one can be written, and a word to the user when it has to compile."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core import event
+
+_told = False
+
+
+class _Announcer(event.Listener):
+    """Says once a process, on stderr, that a function of this package is being compiled."""
+
+    def on_start(self, event: event.Event) -> None:
+        global _told
+        function = getattr((event.data or {}).get("dispatcher"), "py_func", None)
+        if not _told and getattr(function, "__module__", "").startswith("napoleon_env"):
+            _told = True
+            print("napoleon_env: compiling the rules, once for this machine (some seconds) ...", file=sys.stderr, flush=True)
+
+    def on_end(self, event: event.Event) -> None:
+        """Nothing to say."""
+
+
+event.register("numba:compile", _Announcer())
+
+
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` on first use and keep the machine code on disk; without a writable place, in memory alone."""
+    try:
+        return numba.njit(cache=True)(function)
+    except RuntimeError:  # numba found neither the package's folder nor a user's cache folder writable
+        return numba.njit(function)
