@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core import event
+from llvmlite import ir
+from numba.core import event, types
+from numba.extending import intrinsic
 
 _told = False
 
@@ -35,3 +37,42 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(cache=True)(function)
     except RuntimeError:  # numba found neither the package's folder nor a user's cache folder writable
         return numba.njit(function)
+
+
+@intrinsic
+def _cttz(context: Any, mask: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def _ctpop(context: Any, mask: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), generate
+
+
+if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set at run time from the environment
+
+    def lowest_bit(mask: int) -> int:
+        """The number of the lowest bit set in a mask that is not 0."""
+        return (int(mask) & -int(mask)).bit_length() - 1
+
+    def count_bits(mask: int) -> int:
+        """How many bits are set."""
+        return int(mask).bit_count()
+
+else:
+
+    @jit
+    def lowest_bit(mask: int) -> int:
+        """The number of the lowest bit set in a mask that is not 0."""
+        return _cttz(mask)
+
+    @jit
+    def count_bits(mask: int) -> int:
+        """How many bits are set."""
+        return _ctpop(mask)

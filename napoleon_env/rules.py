@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from napoleon_env.jit import jit
+from napoleon_env.jit import jit, lowest_bit
 from napoleon_env.notation import (
     BID,
     BLUCHER,
@@ -377,10 +377,7 @@ def apply_card(state: Any, rules: Any, action: int) -> None:
     else:
         trump = state["trump"]
         winning_suit = state["winning_card"] // N_RANKS
-        if suit == winning_suit:
-            wins = card > state["winning_card"]
-        else:
-            wins = suit == trump
+        wins = card > state["winning_card"] if suit == winning_suit else suit == trump
         if wins:
             state["winning_card"] = card
             state["winning_seat"] = seat
@@ -568,13 +565,12 @@ def legal_mask(state: Any, rules: Any, mask: Any) -> None:
     """Write the legal actions as ones and all others as zeros into `mask`, int8 of shape (N_ACTIONS,)."""
     mask[:] = 0
     named, cards, base = legal(state, rules)
-    for action in range(DISCARD):
-        if named >> action & 1:
-            mask[action] = 1
-    if cards:
-        for card in range(N_CARDS):
-            if cards >> card & 1:
-                mask[base + card] = 1
+    while named:
+        mask[lowest_bit(named)] = 1
+        named &= named - 1
+    while cards:
+        mask[base + lowest_bit(cards)] = 1
+        cards &= cards - 1
 
 
 @jit

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -110,7 +111,7 @@ class Ruleset:
                 raise RulesetError(sentence)
 
     @staticmethod
-    def make(rules: str | Ruleset | Mapping[str, Any] = "german", **changes: Any) -> Ruleset:
+    def make(rules: str | Ruleset | Mapping[str, Any] = "german", /, **changes: Any) -> Ruleset:
         """The rule set named by `rules`, with some fields changed.
 
         Args:
@@ -131,6 +132,8 @@ class Ruleset:
             base = PRESETS[rules]
         else:
             raise RulesetError(f"preset {shown(rules)} does not exist: there are {', '.join(PRESETS)}")
+        if not changes:
+            return base
         known = {field.name for field in fields(Ruleset)}
         for name in changes:
             if name not in known:
@@ -158,17 +161,17 @@ class Ruleset:
         """Whether there is a pot on the table: only where Napoleon is announced (RULES.md §6)."""
         return self.napoleon == "announced"
 
-    @property
+    @cached_property
     def preset(self) -> str:
         """The preset that this rule set is nearest to: the one with the fewest fields changed (the first of equals)."""
-        mine = asdict(self)
-        return min(PRESETS, key=lambda name: sum(mine[k] != v for k, v in asdict(PRESETS[name]).items()))
+        names = [field.name for field in fields(self)]
+        return min(PRESETS, key=lambda preset: sum(getattr(self, n) != getattr(PRESETS[preset], n) for n in names))
 
     @property
     def header(self) -> dict[str, Any]:
         """The rule set as a record's `rules`: the nearest preset and the fields that differ from it (JSON values)."""
-        base = asdict(PRESETS[self.preset])
-        changed = {name: value for name, value in asdict(self).items() if value != base[name]}
+        base = PRESETS[self.preset]
+        changed = {f.name: v for f in fields(self) if (v := getattr(self, f.name)) != getattr(base, f.name)}
         return {"preset": self.preset, **{k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}}
 
     @property
@@ -279,6 +282,32 @@ def _conflicts(r: Ruleset) -> list[tuple[bool, str]]:
             f"ante={r.ante} needs napoleon=announced: nobody could ever win the pot",
         ),
     ]
+
+
+def parse_changes(texts: Iterable[str]) -> dict[str, Any]:
+    """Fields to change from texts as they are typed at a command line: "players=5", "misere=[3,3]", "trump=chosen".
+
+    Raises:
+        RulesetError: a text is not field=value.
+    """
+    changes: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise RulesetError(f"{shown(text)} is not field=value, such as players=5 or misere=[3,3]")
+        changes[name] = value if name == "lowest_rank" else _typed_value(value)
+    return changes
+
+
+def _typed_value(text: str) -> Any:
+    if text.lower() in ("none", "null"):
+        return None
+    if text.lower() in ("true", "yes", "false", "no"):
+        return text.lower() in ("true", "yes")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # a word, such as "chosen"
+        return text
 
 
 PRESETS: Final[dict[str, Ruleset]] = {

@@ -1,0 +1,29 @@
+# Everything from nothing: `make demo` and `make test` need Python 3.11 to 3.13 and make, and nothing else.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+TORCH := torch==2.13.0
+MINUTES ?= 5
+DEALS ?= 2000
+
+.PHONY: demo test lint install clean
+
+demo: $(VENV)/installed  ## Train German four-handed for MINUTES, then play the result against the built-in players.
+	$(BIN)/python -m train.demo --minutes $(MINUTES) --deals $(DEALS)
+
+test: $(VENV)/installed  ## Lint, types, tests.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/pytest -n auto
+
+install: $(VENV)/installed
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if (3, 11) <= v < (3, 14) else f"Python 3.11 to 3.13 is needed, this is {v.major}.{v.minor}: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(TORCH) --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .numba_cache runs

@@ -1,0 +1,1 @@
+"""Learned agents: their networks in torch, the export to ONNX, and the released agents."""

@@ -1,0 +1,97 @@
+"""A network as an agent file: ONNX with what it needs to be understood, so that anyone plays it without torch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, checker, helper, numpy_helper
+
+from agents.network import MASKED, ActorCritic
+from napoleon_env.agent import METADATA_KEY, agent_metadata
+from napoleon_env.notation import N_ACTIONS
+from napoleon_env.observation import OBSERVATION_SIZE
+from napoleon_env.ruleset import Ruleset
+
+OPSET = 17
+
+
+class _Graph:
+    """ONNX nodes in order, each with one output named after it."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        """Append a node and return the name of its output."""
+        output = name or f"{operator}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
+        return output
+
+    def constant(self, value: Any, dtype: type) -> str:
+        """Store a constant and return its name."""
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
+        return name
+
+
+def _actor_graph(net: ActorCritic) -> _Graph:
+    """The actor from the full observation and mask to the full masked logits.
+
+    Built node by node: torch's own exporter takes seconds and a tracing dependency for these few layers.
+    """
+    graph = _Graph()
+    columns = graph.constant(net.inputs.observation, np.int64)
+    x = graph.add("Cast", graph.add("Gather", "observation", columns, axis=1), to=TensorProto.FLOAT)
+    x = graph.add("Mul", x, graph.constant(net.scale.detach().numpy(), np.float32))
+    layers = [*net.actor.hidden, net.actor.last]
+    for number, layer in enumerate(layers):
+        parameters = [graph.constant(p.detach().float().numpy(), np.float32) for p in (layer.weight, layer.bias)]
+        x = graph.add("Gemm", x, *parameters, transB=1)
+        if number < len(layers) - 1:
+            x = graph.add("Relu", x)
+    # Actions the network never met are legal only under other rule sets: they get logit 0, like an untrained output.
+    place = np.full(N_ACTIONS, len(net.inputs.actions))
+    place[list(net.inputs.actions)] = np.arange(len(net.inputs.actions))
+    x = graph.add("Pad", x, graph.constant([0, 0, 0, 1], np.int64))
+    x = graph.add("Gather", x, graph.constant(place, np.int64), axis=1)
+    legal = graph.add("Cast", "action_mask", to=TensorProto.BOOL)
+    graph.add("Where", legal, x, graph.constant(MASKED, np.float32), name="logits")
+    return graph
+
+
+def save_agent(
+    path: Path, net: ActorCritic, rule_sets: Sequence[Ruleset], suit_order: str, *, training: dict[str, Any]
+) -> Path:
+    """Write `net` as an agent file: int8 inputs observation and action_mask, output logits. Replaces the file atomically.
+
+    Args:
+        path: of the file.
+        net: its actor is what is written.
+        rule_sets: what it was trained on.
+        suit_order: "fixed" or "canonical", as trained.
+        training: how it was trained and what it reached; JSON values.
+    """
+    graph = _actor_graph(net)
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT8, ["batch", size])
+        for name, size in (("observation", OBSERVATION_SIZE), ("action_mask", N_ACTIONS))
+    ]
+    output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", N_ACTIONS])
+    model = helper.make_model(
+        helper.make_graph(graph.nodes, "actor", inputs, [output], graph.constants),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=9,  # what onnxruntime has read since 1.16
+        producer_name="napoleon-env",
+    )
+    helper.set_model_props(model, {METADATA_KEY: json.dumps(agent_metadata(rule_sets, suit_order, training))})
+    checker.check_model(model)
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(model.SerializeToString())
+    os.replace(partial, path)
+    return path

@@ -1,0 +1,86 @@
+"""The reference network: an actor that sees what its seat may know, and a critic that in training sees all hands.
+
+Both read int8 rows of `napoleon_env` observations and use only the columns that vary under the rule sets trained on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+MASKED = -1e9
+"""Logit of an illegal action: finite, so that nothing becomes NaN, and its probability is exactly 0 in float32."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Which columns and actions a network uses; the rest never vary, or are never legal, under its rule sets."""
+
+    observation: tuple[int, ...]
+    hidden: tuple[int, ...]
+    actions: tuple[int, ...]
+
+
+class Tower(nn.Module):
+    """Linear layers with ReLU between them, orthogonal weights; the last layer starts small."""
+
+    def __init__(self, n_in: int, width: int, depth: int, n_out: int, last_gain: float) -> None:
+        super().__init__()
+        sizes = [n_in, *[width] * depth]
+        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
+        self.last = nn.Linear(width, n_out)
+        for layer in self.hidden:
+            nn.init.orthogonal_(layer.weight, 2**0.5)
+            nn.init.zeros_(layer.bias)
+        nn.init.orthogonal_(self.last.weight, last_gain)
+        nn.init.zeros_(self.last.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`x` of shape [B, n_in] to float32 [B, n_out]; the hidden layers run in the type of autocast, the last in float32."""
+        for layer in self.hidden:
+            x = torch.relu(layer(x))
+        with torch.autocast(x.device.type, enabled=False):
+            return self.last(x.float())
+
+
+class ActorCritic(nn.Module):
+    """Separate actor and critic towers over selected columns."""
+
+    def __init__(self, inputs: Inputs, scale: Tensor, hidden_scale: Tensor, width: int = 256, depth: int = 2) -> None:
+        super().__init__()
+        self.inputs, self.width, self.depth = inputs, width, depth
+        self.scale: Tensor
+        self.hidden_scale: Tensor
+        self.register_buffer("scale", scale[list(inputs.observation)])
+        self.register_buffer("hidden_scale", hidden_scale[list(inputs.hidden)])
+        n = len(inputs.observation)
+        self.actor = Tower(n, width, depth, len(inputs.actions), 0.01)
+        self.critic = Tower(n + len(inputs.hidden), width, depth, 1, 1.0)
+
+    def logits(self, observation: Tensor, mask: Tensor) -> Tensor:
+        """Masked logits [B, A] of selected observation columns [B, C] and selected mask columns [B, A], both int8."""
+        return mask_logits(self.actor(observation * self.scale), mask)
+
+    def value(self, observation: Tensor, hidden: Tensor) -> Tensor:
+        """What is still to be won by the seat to move, in scaled reward, [B]."""
+        x = torch.cat([observation * self.scale, hidden * self.hidden_scale], 1)
+        return self.critic(x).squeeze(1)
+
+
+def mask_logits(logits: Tensor, mask: Tensor) -> Tensor:
+    """`logits` where `mask` is set, MASKED elsewhere."""
+    return torch.where(mask.bool(), logits, MASKED)
+
+
+def log_prob_and_entropy(masked_logits: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-probability of `action` and entropy in nats, both [B], of a distribution over masked logits [B, A].
+
+    With a single legal action both are exactly 0 and gradients stay finite: an illegal probability is exactly 0 and its
+    log-probability finite, so their product is 0.
+    """
+    log_p = masked_logits - masked_logits.logsumexp(1, keepdim=True)
+    entropy = -(log_p.exp() * log_p).sum(1)
+    return log_p.gather(1, action.unsqueeze(1)).squeeze(1), entropy

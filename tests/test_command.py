@@ -1,0 +1,358 @@
+"""The `napoleon` command: what it prints, where, and with which exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from napoleon_env.__main__ import app, main
+from napoleon_env.notation import VERSION
+from napoleon_env.record import replay
+from napoleon_env.ruleset import PRESETS
+from napoleon_env.story import deal_text, match_text
+
+ROOT = Path(__file__).parent.parent
+CASES = sorted((ROOT / "seeds" / "cases").glob("*.jsonl"))
+
+RUSSIAN: dict[str, Any] = {  # the example of RULES.md §8
+    "rules": {"preset": "russian", "players": 2},
+    "deals": [
+        {
+            "dealer": 1,
+            "hands": [["6D", "6S", "JD", "7D", "JC"], ["6C", "TH", "AH", "KS", "JS"]],
+            "stock": ["9D", "QC"],
+            "actions": [["bid 1"], ["bid 5"], ["hold"], ["napoleon"], ["stand"]]
+            + [[card] for card in ("AH", "6D", "KS", "6S", "TH", "JD", "JS", "7D", "6C", "JC")],
+            "payoffs": [4, -8],
+            "pot": 4,
+        }
+    ],
+    "scores": [4, -8],
+    "notes": {"players": ["Zoë", "Max"], "shows": "a hold\x1b[31m\ud800"},
+}
+
+RUSSIAN_STORY = """\
+Rules: russian, 2 players, 5 of 36 cards each, 1 deal
+
+Deal 0: seat 1 deals, 2 in antes go to the 0 in the pot
+  seat 0    ♠ 6    ♥ -    ♦ J 7 6  ♣ J
+  seat 1    ♠ K J  ♥ A T  ♦ -      ♣ 6
+  stock     9♦ on top
+  auction   1: bid 1, 0: bid 5, 1: hold
+  contract  seat 1 plays 5, announces Napoleon, stands, trump is ♥
+
+  trick     seat 0  seat 1  declarer
+  1         6♦     >A♥*     1
+  2         6♠     >K♠*     2
+  3         J♦     >T♥*     3
+  4         7♦     >J♠*     4
+  5         J♣*    >6♣      4
+
+  result    failed: seat 1 took 4 tricks
+            seat 0  seat 1
+  payoffs   +4      -8
+  scores    +4      -8
+  pot       4
+
+The match is over: seat 0 wins with +4."""
+
+
+@pytest.fixture
+def napoleon(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run the command; returns its exit code, what it printed, and what it said on stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        code = caught.value.code
+        assert isinstance(code, int)
+        said = "".join(line for line in printed.err.splitlines(keepends=True) if not line.startswith("napoleon_env: compiling"))
+        return code, printed.out, said
+
+    return run
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    file = tmp_path / "good.jsonl"
+    file.write_text(json.dumps(RUSSIAN) + "\n" + json.dumps(RUSSIAN) + "\n")
+    return file
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    file = tmp_path / "wrong.jsonl"
+    file.write_text(json.dumps(RUSSIAN) + "\n" + json.dumps({**RUSSIAN, "scores": [0, 0]}) + "\n")
+    return file
+
+
+def shell(command: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of bash in which `napoleon` is this package's command."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **more.pop("env", {})}
+    line = f'set -o pipefail; napoleon() {{ "{sys.executable}" -m napoleon_env "$@"; }}; {command}'
+    return subprocess.run(["bash", "-c", line], capture_output=True, env=environment, timeout=60, **more)
+
+
+# check
+
+
+def test_check_counts_what_agrees(napoleon: Any, good: Path) -> None:
+    assert napoleon("check", good) == (0, "2 matches, 2 deals, 30 actions: all agree\n", "")
+    assert napoleon("check", good, good)[1] == "4 matches, 4 deals, 60 actions: all agree\n"
+    assert napoleon("check", *CASES)[0] == 0
+
+
+def test_check_names_the_first_disagreement_and_nothing_else_on_stdout(napoleon: Any, good: Path, wrong: Path) -> None:
+    sentence = f"napoleon: {wrong}: line 2: scores are [0, 0] but must be [4, -8]\n"
+    assert napoleon("check", good, wrong, good) == (1, "", sentence)
+
+
+def test_check_tells_apart_what_disagrees_and_what_cannot_be_read(napoleon: Any, wrong: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_bytes(b'{"rules": \n')
+    code, out, err = napoleon("check", broken)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"napoleon: {broken}: line 1: broken JSON at character ")
+    code, out, err = napoleon("check", wrong, broken)
+    assert (code, out) == (2, "")
+    first, second, last = err.splitlines()
+    assert first == f"napoleon: {wrong}: line 2: scores are [0, 0] but must be [4, -8]"
+    assert second.startswith(f"napoleon: {broken}: line 1: broken JSON")
+    assert last == "napoleon: 2 problems in all, and 1 matches that agree"
+
+
+def test_check_of_what_is_not_there(napoleon: Any, tmp_path: Path) -> None:
+    none = tmp_path / "none"
+    assert napoleon("check", none) == (2, "", f"napoleon: {none}: the file cannot be read: no such file or directory\n")
+    assert napoleon("check", tmp_path) == (2, "", f"napoleon: {tmp_path}: the file cannot be read: is a directory\n")
+
+
+def test_check_as_json(napoleon: Any, good: Path, wrong: Path) -> None:
+    code, out, _ = napoleon("check", "--json", good)
+    assert (code, json.loads(out)["agree"]) == (0, True)
+    assert json.loads(out)["agreeing"] == {"matches": 2, "deals": 2, "actions": 30}
+    code, out, _ = napoleon("check", "--json", wrong)
+    found = json.loads(out)
+    assert (code, found["agree"], found["problems"], found["first_unreadable"]) == (1, False, 1, None)
+    assert found["first"] == {
+        "kind": "disagreement",
+        "file": str(wrong),
+        "line": 2,
+        "deal": None,
+        "action": None,
+        "message": "scores are [0, 0] but must be [4, -8]",
+    }
+
+
+def test_check_reads_standard_input(napoleon: Any, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for content, result in (
+        (good.read_bytes(), (0, "2 matches, 2 deals, 30 actions: all agree\n", "")),
+        (b"{}", (2, "", 'napoleon: standard input: line 1: the field "rules" is missing\n')),
+        (b"", (2, "", "napoleon: standard input: line 1: the file is empty: a record of a match is one line\n")),
+        (None, (2, "", "napoleon: standard input: the file cannot be read: standard input is closed\n")),
+    ):
+        monkeypatch.setattr(sys, "stdin", None if content is None else io.TextIOWrapper(io.BytesIO(content)))
+        assert napoleon("check", "-") == result
+    assert shell(f"napoleon check /dev/stdin < {good}").stdout == b"2 matches, 2 deals, 30 actions: all agree\n"
+
+
+# replay
+
+
+def test_replay_tells_a_match(napoleon: Any, good: Path) -> None:
+    code, out, err = napoleon("replay", good, "--match", 2)
+    assert (code, err) == (0, "")
+    heading, players, shows, story = out.split("\n", 3)
+    assert heading == f"Match 2 of {good}"
+    assert players == '  players: ["Zo\\u00eb", "Max"]'
+    assert shows == "  shows: a hold\\x1b[31m\\ud800"  # no escape code reaches the terminal
+    assert story == RUSSIAN_STORY + "\n\n"
+    assert napoleon("replay", good)[1].count(RUSSIAN_STORY) == 2
+
+
+def test_replay_as_json_says_what_the_record_leaves_to_the_rules(napoleon: Any, good: Path) -> None:
+    code, out, _ = napoleon("replay", good, "--match", 1, "--json")
+    told = json.loads(out)
+    assert (code, told["line"], told["winners"], told["over"]) == (0, 1, [0], True)
+    deal = told["deals"][0]
+    assert (deal["declarer"], deal["contract"], deal["trump"], deal["made"]) == (1, "bid 5", "H", False)
+    assert deal["log"][:3] == [[1, "bid 1"], [0, "bid 5"], [1, "hold"]]
+    assert deal["tricks"][4] == {"leader": 1, "cards": ["6C", "JC"], "winner": 0}
+
+
+def test_replay_refuses_what_it_cannot_tell(napoleon: Any, wrong: Path) -> None:
+    assert napoleon("replay", wrong, "--match", 2) == (
+        1,
+        "",
+        f"napoleon: {wrong}: line 2: scores are [0, 0] but must be [4, -8]\n",
+    )
+    code, out, err = napoleon("replay", wrong, "--match", 3)
+    assert (code, out) == (2, "")
+    assert "there is no match 3" in err
+    for number in ("0", "-1", "x", "1.5", "9" * 5000):
+        code, out, err = napoleon("replay", wrong, "--match", number)
+        assert (code, out) == (2, ""), number
+        assert err.startswith("napoleon: "), number
+        assert err.count("\n") == 1, number
+
+
+def test_the_story_of_every_case_and_of_broken_off_matches() -> None:
+    for file in CASES:
+        for line in file.read_text().splitlines():
+            match = replay(json.loads(line))
+            text = match_text(match, symbols=False)
+            assert text.isascii()
+            assert max(map(len, text.splitlines())) <= 128
+            assert text.count("Deal ") == len(json.loads(line)["deals"])
+    actions = RUSSIAN["deals"][0]["actions"]
+    for n in range(len(actions)):
+        deal = {**RUSSIAN["deals"][0], "actions": actions[:n]}
+        del deal["payoffs"], deal["pot"]
+        match = replay({**RUSSIAN, "deals": [deal], "scores": [0, 0], "unfinished": True})
+        assert deal_text(match).endswith(f"broken off, seat {match.seat} was to act")
+        assert match_text(match).endswith("The match was broken off here.")
+
+
+def test_a_void_deal_and_a_shared_win_are_told() -> None:
+    deal = {"hands": [["AC", "2D"], ["2C", "3D"]], "actions": [["pass"], ["pass"]], "payoffs": [0, 0], "pot": 0}
+    rules = {"preset": "german", "players": 2, "hand_size": 2, "max_void_deals": 2}
+    match = replay({"rules": rules, "deals": [{"dealer": 0, **deal}, {"dealer": 1, **deal}], "scores": [0, 0]})
+    text = match_text(match)
+    assert text.startswith("Rules: german, 2 players, 2 of 52 cards each, 1 deal, max_void_deals=2\n")
+    assert text.count("everyone passed: the deal is void") == 2
+    assert text.endswith("The match is truncated, 2 void deals in a row: seats 0 and 1 share the win with 0.")
+
+
+# rules
+
+
+def test_rules_shows_every_field_of_the_four_presets(napoleon: Any) -> None:
+    code, out, err = napoleon("rules")
+    heading, *rows = (line.split() for line in out.splitlines())
+    assert (code, err, heading) == (0, "", ["field", *PRESETS])
+    assert [row[0] for row in rows] == list(PRESETS["german"].__dataclass_fields__)
+    assert ["misere", "none", "none", "none", "[3,3]"] in rows
+    assert ["exchange", "no", "no", "yes", "no"] in rows
+    assert ["lowest_rank", "2", "2", "6", "2"] in rows
+
+
+def test_rules_after_changes(napoleon: Any) -> None:
+    changes = ("players=6", "misere=[3,4]", "exchange=yes", "lowest_rank=3", "stop=decided", "slam=[1, 2]")
+    arguments = [word for change in changes for word in ("--set", change)]
+    code, out, _ = napoleon("rules", "german", *arguments)
+    rows = [line.split() for line in out.splitlines()]
+    assert (code, rows[0]) == (0, ["field", "german", "changed"])
+    assert ["players", "4", "6"] in rows
+    assert ["misere", "none", "[3,4]"] in rows
+    assert ["hand_size", "5", "5"] in rows
+    changed = json.loads(napoleon("rules", "german", "--json", *arguments)[1])
+    assert changed["header"] == {
+        "preset": "german",
+        "players": 6,
+        "lowest_rank": "3",
+        "misere": [3, 4],
+        "exchange": True,
+        "stop": "decided",
+        "slam": [1, 2],
+    }
+    assert changed["fields"]["hand_size"] == 5
+    assert json.loads(napoleon("rules", "--json")[1])["russian"]["fields"]["ante"] == 1
+    assert json.loads(napoleon("rules", "english", "--json", "--set", "blucher=none")[1])["fields"]["blucher"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["french"], "preset 'french' does not exist"),
+        (["german", "--set", "players=7"], "players=7 must be a whole number from 2 to 6"),
+        (["german", "--set", "players=four"], "players='four'"),
+        (["german", "--set", "players=1.5"], "players=1.5 must be"),
+        (["german", "--set", "players=" + "9" * 5000], "players='999"),
+        (["german", "--set", "players=²"], "players='\\xb2'"),
+        (["german", "--set", "players"], "'players' is not field=value"),
+        (["german", "--set", "=3"], "'' is not a field"),
+        (["german", "--set", "seats=3"], "'seats' is not a field"),
+        (["german", "--set", "rules=3"], "'rules' is not a field"),
+        (["german", "--set", "preset=russian"], "preset"),
+        (["german", "--set", "misere=3"], "misere=3 must be none or two whole numbers"),
+        (["german", "--set", "slam=none"], "slam=None"),
+        (["german", "--set", "made=exactly", "--set", "stop=made"], "stop=made does not go with made=exactly"),
+        (["--set", "players=3"], "name the preset"),
+    ],
+)
+def test_impossible_rules_are_refused_in_one_sentence(napoleon: Any, arguments: list[str], says: str) -> None:
+    code, out, err = napoleon("rules", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("napoleon: ")
+    assert err.count("\n") == 1
+    assert says in err
+
+
+# All commands.
+
+
+@pytest.mark.parametrize(
+    "arguments", [["chek"], ["check"], ["check", "--jsn", "x"], ["replay"], ["replay", "a", "b"], ["--what"]]
+)
+def test_bad_usage_is_one_sentence_and_exit_code_2(napoleon: Any, arguments: list[str]) -> None:
+    code, out, err = napoleon(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("napoleon: ")
+    assert err.count("\n") == 1
+
+
+def test_help_names_every_command(napoleon: Any) -> None:
+    names = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
+    assert {"check", "replay", "rules"} <= set(names)
+    code, out, _ = napoleon("--help")
+    assert code == 0
+    assert all(name in out for name in names)
+    for name in names:
+        code, out, err = napoleon(name, "--help")
+        assert (code, err) == (0, "")
+        assert out.startswith("Usage: napoleon " + name)
+    code, out, err = napoleon()
+    assert (code, out) == (2, "")
+    assert err.startswith("Usage: napoleon ")
+    assert napoleon("--version") == (0, f"napoleon-env {VERSION}\n", "")
+
+
+def test_help_imports_no_compiler() -> None:
+    code = (
+        "import sys; import napoleon_env; before = set(sys.modules); from napoleon_env.__main__ import run; run(['--help']); "
+        "assert not {'numba', 'numpy', 'rich'} & (set(sys.modules) - before)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+
+
+def test_a_reader_that_goes_away_is_no_error(good: Path, tmp_path: Path) -> None:
+    many = tmp_path / "many.jsonl"
+    many.write_bytes(good.read_bytes() * 200)
+    gone = shell(f"napoleon replay {many} | head -n 1")
+    assert gone.stdout.startswith(b"Match 1 of ")
+    assert not [line for line in gone.stderr.splitlines() if not line.startswith(b"napoleon_env: compiling")]
+    full = shell("napoleon rules > /dev/full")
+    assert (full.returncode, full.stderr) == (2, b"napoleon: the output: No space left on device\n")
+
+
+def test_a_terminal_without_suits_gets_letters(good: Path) -> None:
+    plain = shell(f"napoleon replay {good} --match 1", env={"PYTHONIOENCODING": "ascii"})
+    assert plain.returncode == 0
+    assert plain.stdout.isascii()
+    assert b"trump is H" in plain.stdout
+
+
+def test_an_interrupt_ends_quietly(napoleon: Any, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("napoleon_env.record.check", interrupted)
+    assert napoleon("check", good) == (130, "", "")

@@ -1,0 +1,97 @@
+"""Self-play experience: whose reward is whose, and what is drawn."""
+
+import numpy as np
+import pytest
+
+from agents.network import Inputs
+from napoleon_env import Ruleset, VectorEnv
+from train.experience import BIDDING, DECLARER, DEFENDER, Experience, advantages, relative_payoffs, sample, varying_inputs
+
+
+def column(*values: object) -> np.ndarray:
+    """One match over time: [T] to [T, 1]."""
+    return np.array(values).reshape(len(values), 1)
+
+
+def test_a_seat_is_credited_with_what_it_is_paid_while_others_move() -> None:
+    # Three seats; the match ends with seat 2's move, which pays 5, 1 and -6. Lambda 1: advantage = all rewards to come - value.
+    reward = np.zeros((4, 1, 3), np.float32)
+    reward[3, 0] = [5, 1, -6]
+    advantage, known = advantages(
+        reward, column(False, False, False, True), column(0, 1, 0, 2), column(0.5, 0.25, 2.0, -1.0).astype(np.float32), 1.0
+    )
+    assert known.all()
+    assert advantage[:, 0].tolist() == [5 - 0.5, 1 - 0.25, 5 - 2.0, -6 + 1.0]
+
+
+def test_lambda_mixes_the_next_own_value_in() -> None:
+    # Seat 0 decides at 0 and 2; lambda 1/2. At 2: 5 - 2 = 3. At 0: (2 - 0.5) + 3 / 2 = 3.
+    reward = np.zeros((4, 1, 3), np.float32)
+    reward[3, 0] = [5, 1, -6]
+    advantage, _ = advantages(
+        reward, column(False, False, False, True), column(0, 1, 0, 2), column(0.5, 0.25, 2.0, -1.0).astype(np.float32), 0.5
+    )
+    assert advantage[2, 0] == 3
+    assert advantage[0, 0] == 3
+
+
+def test_a_deal_inside_a_match_pays_and_goes_on_a_match_end_cuts() -> None:
+    # Seat 0 decides at 0, 1 and 2. Step 0 ends a deal (pays 4), step 1 ends the match (pays 1), step 2 is of the next match.
+    reward = np.zeros((3, 1, 2), np.float32)
+    reward[0, 0] = [4, -4]
+    reward[1, 0] = [1, -1]
+    advantage, known = advantages(
+        reward, column(False, True, False), column(0, 0, 0), column(1.0, 2.0, 7.0).astype(np.float32), 1.0
+    )
+    assert advantage[1, 0] == 1 - 2
+    assert advantage[0, 0] == 4 + 1 - 1
+    assert known[:, 0].tolist() == [True, True, False]  # nothing is known yet of what follows the last decision
+
+
+def test_an_unfinished_tail_is_judged_by_the_next_own_value() -> None:
+    reward = np.zeros((3, 1, 2), np.float32)
+    advantage, known = advantages(
+        reward, column(False, False, False), column(0, 1, 0), column(1.0, 9.0, 1.5).astype(np.float32), 0.95
+    )
+    assert advantage[0, 0] == 0.5
+    assert known[:, 0].tolist() == [True, False, False]
+
+
+def test_relative_payoffs_subtract_the_mean_of_the_others() -> None:
+    assert relative_payoffs(np.array([3.0, 0.0, 0.0, 0.0])).tolist() == [3, -1, -1, -1]
+    assert relative_payoffs(np.array([2.0, -1.0, -1.0])).tolist() == [3, -1.5, -1.5]
+
+
+def test_actions_are_drawn_as_often_as_the_policy_says() -> None:
+    n = 40_000
+    logits = np.tile(np.log(np.array([[0.5, 0.25, 0.2, 0.05]], np.float32)), (n, 1))
+    mask = np.tile(np.array([[1, 1, 0, 1]], np.int8), (n, 1))
+    action, log_prob = np.zeros(n, np.int64), np.zeros(n, np.float32)
+    sample(logits, mask, np.random.default_rng(0).random(n), action, log_prob)
+    expected = np.array([0.5, 0.25, 0.0, 0.05]) / 0.8
+    share = np.bincount(action, minlength=4) / n
+    assert share == pytest.approx(expected, abs=4 * 0.5 / n**0.5)  # four standard errors
+    assert np.exp(log_prob) == pytest.approx(expected[action], rel=1e-5)
+
+
+def test_forced_moves_are_left_out_and_roles_are_told_apart() -> None:
+    env = VectorEnv("russian", num_envs=64, seed=1, hidden=True, skip_forced=True)
+    env.reset()
+    inputs = varying_inputs([env.rules], "fixed", ())
+    experience = Experience(env, inputs, 40, 1.0, False, np.random.default_rng(0))
+    batch = experience.rollout(lambda seen, mask: np.zeros(mask.shape, np.float32))
+    assert (batch.mask.sum(2) >= 2).all()
+    assert set(np.unique(batch.role)) == {BIDDING, DECLARER, DEFENDER}
+    chosen = experience.actions[batch.action]
+    assert (batch.role[chosen <= 12] == BIDDING).all()
+    assert (batch.role[(chosen >= 13) & (chosen < 72)] == DECLARER).all()  # announce, exchange
+
+
+def test_varying_inputs_leave_out_what_never_changes() -> None:
+    two, six = Ruleset.make("german", players=2), Ruleset.make("german", players=6)
+    few, many = varying_inputs([two], "fixed", ()), varying_inputs([six], "fixed", ())
+    assert isinstance(few, Inputs)
+    assert len(few.observation) < len(many.observation)
+    assert len(few.hidden) == 52  # the other hand
+    assert len(few.actions) == 1 + 4 + 52  # pass, bids 2 to 5, the cards
+    assert set(varying_inputs([two], "fixed", ("played",)).observation) < set(few.observation)

@@ -1,0 +1,1 @@
+"""How the agents are learned: reference PPO, evaluation, exact small games."""

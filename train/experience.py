@@ -1,0 +1,207 @@
+"""Self-play experience: matches stepped with a policy, and the advantage of every decision for the seat that took it.
+
+A deal pays all seats at its end, whoever moves then; so credit goes along each seat's own decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from agents.network import Inputs
+from napoleon_env.notation import N_ACTIONS
+from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE, observation_layout
+from napoleon_env.ruleset import Ruleset
+from napoleon_env.vector_env import VectorEnv
+
+BIDDING, DECLARER, DEFENDER = 0, 1, 2
+ROLES = ("bidding", "declarer", "defender")
+
+_ROWS = {row["name"]: row for row in observation_layout()}
+_AUCTION = _ROWS["phase"]["start"]
+_DECLARER = _ROWS["declarer"]["start"]
+
+
+class Batch(NamedTuple):
+    """Decisions in the order they were taken: T steps of N matches. Views of buffers that the next rollout overwrites."""
+
+    observation: np.ndarray
+    """int8 [T, N, C], the selected columns."""
+    hidden: np.ndarray
+    """int8 [T, N, H]."""
+    mask: np.ndarray
+    """int8 [T, N, A]."""
+    action: np.ndarray
+    """int64 [T, N], an index into the selected actions."""
+    log_prob: np.ndarray
+    """float32 [T, N]."""
+    role: np.ndarray
+    """int8 [T, N]: BIDDING, DECLARER or DEFENDER."""
+    seat: np.ndarray
+    """int64 [T, N]."""
+    reward: np.ndarray
+    """float32 [T, N, players]: what the step paid each seat, scaled."""
+    match_over: np.ndarray
+    """bool [T, N]."""
+
+
+class Experience:
+    """Matches played against oneself, step after step, without end."""
+
+    def __init__(
+        self, env: VectorEnv, inputs: Inputs, steps: int, scale: float, relative: bool, rng: np.random.Generator
+    ) -> None:
+        self.env, self.inputs, self.steps, self.rng = env, inputs, steps, rng
+        self.scale, self.relative = scale, relative
+        shape = (steps, env.num_envs)
+        self.columns, self.hidden_columns, self.actions = (np.array(c, np.int64) for c in inputs_of(inputs))
+        self.batch = Batch(
+            observation=np.zeros((*shape, len(self.columns)), np.int8),
+            hidden=np.zeros((*shape, len(self.hidden_columns)), np.int8),
+            mask=np.zeros((*shape, len(self.actions)), np.int8),
+            action=np.zeros(shape, np.int64),
+            log_prob=np.zeros(shape, np.float32),
+            role=np.zeros(shape, np.int8),
+            seat=np.zeros(shape, np.int64),
+            reward=np.zeros((*shape, env.rules.players), np.float32),
+            match_over=np.zeros(shape, np.bool_),
+        )
+
+    def rollout(self, logits_of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Batch:
+        """Play `steps` decisions in every match with `logits_of(observation [N, C], mask [N, A]) -> float32 [N, A]`."""
+        env, batch = self.env, self.batch
+        for t in range(self.steps):
+            _select(env.observation, self.columns, batch.observation[t])
+            _select(env.action_mask, self.actions, batch.mask[t])
+            if env.hidden is not None:
+                _select(env.hidden, self.hidden_columns, batch.hidden[t])
+            batch.role[t] = roles(env.observation)
+            batch.seat[t] = env.seat
+            logits = logits_of(batch.observation[t], batch.mask[t])
+            sample(logits, batch.mask[t], self.rng.random(env.num_envs), batch.action[t], batch.log_prob[t])
+            env.step(self.actions[batch.action[t]])
+            reward = env.payoffs.astype(np.float32) * self.scale
+            batch.reward[t] = relative_payoffs(reward) if self.relative else reward
+            batch.match_over[t] = env.terminated | env.truncated
+        return batch
+
+
+def inputs_of(inputs: Inputs) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The column lists of `Inputs`, in order."""
+    return inputs.observation, inputs.hidden, inputs.actions
+
+
+def relative_payoffs(payoffs: np.ndarray) -> np.ndarray:
+    """Each seat's payoff minus the mean of the others', along the last axis."""
+    others = payoffs.shape[-1] - 1
+    return payoffs - (payoffs.sum(-1, keepdims=True) - payoffs) / others
+
+
+def roles(observation: np.ndarray) -> np.ndarray:
+    """The role in which each row's seat decides, int8 [N]: calls are BIDDING, all else is the declarer's or a defender's."""
+    playing = np.where(observation[:, _DECLARER] == 1, DECLARER, DEFENDER)
+    return np.where(observation[:, _AUCTION] == 1, BIDDING, playing).astype(np.int8)
+
+
+def varying_inputs(rule_sets: list[Ruleset], suit_order: str, omit: tuple[str, ...], decisions: int = 20_000) -> Inputs:
+    """Columns that take more than one value, and actions that are legal, somewhere in random play of these rule sets.
+
+    `omit` names features that are left out all the same.
+    """
+    low, high = np.full(OBSERVATION_SIZE, 127), np.full(OBSERVATION_SIZE, -128)
+    hidden_seen, legal = np.zeros(HIDDEN_SIZE, bool), np.zeros(N_ACTIONS, bool)
+    rng = np.random.default_rng(0)
+    for rules in rule_sets:
+        env = VectorEnv(rules, num_envs=256, seed=0, suit_order=suit_order, hidden=True, skip_forced=True)
+        assert env.hidden is not None
+        env.reset()
+        for _ in range(decisions // env.num_envs):
+            low = np.minimum(low, env.observation.min(0))
+            high = np.maximum(high, env.observation.max(0))
+            hidden_seen |= env.hidden.any(0)
+            legal |= env.action_mask.any(0)
+            noise = rng.random(env.action_mask.shape)
+            env.step((env.action_mask * (1 + noise)).argmax(1))
+    columns = set(np.flatnonzero(low != high))
+    for name in omit:
+        columns -= set(range(_ROWS[name]["start"], _ROWS[name]["stop"]))
+    hidden_seen[: _ROWS["hand"]["stop"]] = False  # the seat's own hand is in the observation
+    as_ints = (tuple(int(i) for i in sorted(ids)) for ids in (columns, np.flatnonzero(hidden_seen), np.flatnonzero(legal)))
+    return Inputs(*as_ints)
+
+
+@njit(cache=True)
+def _select(rows: Any, columns: Any, out: Any) -> None:
+    """`out[i, j] = rows[i, columns[j]]`."""
+    for i in range(out.shape[0]):
+        row = rows[i]
+        for j in range(out.shape[1]):
+            out[i, j] = row[columns[j]]
+
+
+@njit(cache=True)
+def sample(logits: Any, mask: Any, uniform: Any, action: Any, log_prob: Any) -> None:
+    """Draw an action from the softmax over the legal logits of each row; writes its index and log-probability."""
+    for i in range(logits.shape[0]):
+        best = -np.inf
+        for a in range(logits.shape[1]):
+            if mask[i, a] and logits[i, a] > best:
+                best = logits[i, a]
+        total = 0.0
+        for a in range(logits.shape[1]):
+            if mask[i, a]:
+                total += np.exp(logits[i, a] - best)
+        left = uniform[i] * total
+        for a in range(logits.shape[1]):
+            if mask[i, a]:
+                action[i] = a
+                left -= np.exp(logits[i, a] - best)
+                if left < 0:
+                    break
+        log_prob[i] = logits[i, action[i]] - best - np.log(total)
+
+
+@njit(cache=True)
+def advantages(reward: Any, match_over: Any, seat: Any, value: Any, decay: float) -> tuple[Any, Any]:
+    """Generalised advantage estimation along each seat's own decisions (Schulman et al. 2016, eq. 16, gamma = 1).
+
+    Args:
+        reward: float [T, N, players], paid to every seat by step t, whoever moved.
+        match_over: bool [T, N], whether the match ended with step t.
+        seat: int [T, N], who decided.
+        value: float [T, N], the critic's value for that seat before the decision.
+        decay: lambda.
+
+    Returns:
+        (advantage float32 [T, N], known bool [T, N]); `known` is False for a decision after which that seat neither decided
+        nor saw the match end within the batch.
+    """
+    steps, n, players = reward.shape
+    advantage = np.zeros((steps, n), np.float32)
+    known = np.zeros((steps, n), np.bool_)
+    for i in range(n):
+        next_value = np.zeros(players)
+        next_advantage = np.zeros(players)
+        since = np.zeros(players)  # what the seat has been paid since the decision that is next in time
+        has_next = np.zeros(players, np.bool_)
+        for t in range(steps - 1, -1, -1):
+            for s in range(players):
+                if match_over[t, i]:
+                    next_value[s] = 0.0
+                    next_advantage[s] = 0.0
+                    since[s] = 0.0
+                    has_next[s] = True
+                since[s] += reward[t, i, s]
+            s = seat[t, i]
+            if has_next[s]:
+                known[t, i] = True
+                delta = since[s] + next_value[s] - value[t, i]
+                next_advantage[s] = delta + decay * next_advantage[s]
+                advantage[t, i] = next_advantage[s]
+            since[s] = 0.0
+            next_value[s] = value[t, i]
+            has_next[s] = True
+    return advantage, known
