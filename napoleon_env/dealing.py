@@ -91,15 +91,16 @@ def random_match(state: Any, rules: Any, match: int) -> None:
     random_deal(state, rules)
 
 
-def check_seed(seed: object) -> int:
-    """`seed` as an int.
+def check_seed(seed: object, name: str = "seed", bound: int | None = None) -> int:
+    """`seed` as an int; `name` is what the user calls it.
 
     Raises:
-        SeedError: not a whole number of at least 0.
+        SeedError: not a whole number of at least 0, or not below `bound`.
     """
     number = whole(seed)
-    if number is None or number < 0:
-        raise SeedError(f"seed={shown(seed)} must be a whole number of at least 0")
+    if number is None or number < 0 or (bound is not None and number >= bound):
+        most = "" if bound is None else f" and below {bound}"
+        raise SeedError(f"{name}={shown(seed)} must be a whole number of at least 0{most}")
     return number
 
 
@@ -112,9 +113,9 @@ def deal_key(seed: int, index: int = 0, stream: str = "train") -> np.uint64:
         stream: "train" or "evaluation"; the two never share a deal's key.
 
     Raises:
-        SeedError: a seed below 0 or not whole, or another stream.
+        SeedError: a seed or an index below 0 or not whole, or another stream.
     """
     if stream not in STREAMS:
         raise SeedError(f"stream={shown(stream)} must be one of {', '.join(STREAMS)}")
-    words = np.random.SeedSequence(check_seed(seed), spawn_key=(STREAMS.index(stream), index)).generate_state(1, np.uint64)
-    return words[0]
+    place = (STREAMS.index(stream), check_seed(index, "index", 2**32))
+    return np.random.SeedSequence(check_seed(seed), spawn_key=place).generate_state(1, np.uint64)[0]

@@ -287,7 +287,7 @@ class Match(Situation):
         """The finished deals, void ones too."""
         self._random = True
         with np.errstate(over="ignore"):  # the shuffle's words wrap, on purpose; only uncompiled numpy minds
-            random_match(self.state[0], self.rules.struct[0], check_seed(number))
+            random_match(self.state[0], self.rules.struct[0], check_seed(number, "number", 2**62))
         if dealer is not None:
             first = self._check_dealer(dealer)
             core.begin_match(self.state[0], self.rules.struct[0], first, 0)
@@ -396,7 +396,7 @@ class Match(Situation):
         if not core.is_legal(state, rules, number):
             raise IllegalActionError(self._why_illegal(number))
         if DISCARD <= number < PLAY and state["cards"][self.rules.players * self.rules.hand_size] == NO_CARD:
-            raise IllegalActionError(f"seat {self.seat} may not {ACTION_NAMES[number]}: no card to draw is listed in the stock")
+            raise IllegalActionError(f"seat {self.seat} may not {ACTION_NAMES[number]}: no card to draw is listed in the stock (R7)")
         core.apply(state, rules, number)
         if state["phase"] != core.NO_DEAL:
             return None
@@ -470,7 +470,7 @@ class Match(Situation):
         if seat is None:
             return f"nobody may {_verb(name)}: " + ("the match is over" if self.over else "no cards are dealt")
         question = {
-            "auction": "the auction asks for a call",
+            "auction": "the auction asks for a call (G2, P2, R3, E2)",
             "announce": "the declarer is asked whether to announce Napoleon (R6)",
             "exchange": "the declarer is asked to discard a card or to stand (R7)",
             "trump": "the declarer is asked to choose trump (P4)",
@@ -480,16 +480,16 @@ class Match(Situation):
         if phase == "play" and action >= PLAY:
             card = action - PLAY
             if not held >> card & 1:
-                reason = "does not hold it"
+                reason = "does not hold it (C4)"
             elif held >> N_RANKS * (suit := int(self.state["led_suit"][0])) & core.SUIT_CARDS:
                 reason = f"holds {SUIT_NAMES[suit]} and {SUIT_NAMES[suit]} were led (C5)"
             else:
                 assert self.rules.struct["void"][0] == MUST_TRUMP
                 reason = f"is void in {SUIT_NAMES[suit]} and holds trumps, so must play one (R9)"
         elif phase == "exchange" and DISCARD <= action < PLAY:
-            reason = "does not hold it"
+            reason = "does not hold it (R7)"
         elif phase == "trump" and TRUMP <= action < TRUMP + len(SUITS):
-            reason = f"the pack has no {SUIT_NAMES[action - TRUMP]}"
+            reason = f"the pack has no {SUIT_NAMES[action - TRUMP]} (P4)"
         elif phase == "auction" and action_is_call(name):
             reason = self._why_no_call(action)
         else:
@@ -502,10 +502,10 @@ class Match(Situation):
         name = ACTION_NAMES[action]
         if action == HOLD:
             if not rules.dealer_holds:
-                return "dealer_holds is off in this rule set"
+                return "dealer_holds is off in this rule set (R4)"
             return "only the dealer may hold, and only while another has the highest call (R4)"
         if name in ("misere", "wellington", "blucher") and getattr(rules, name) is None:
-            return f"{name} is off in this rule set"
+            return f"{name} is off in this rule set (G9, E2)"
         if name == "wellington":
             return f"it may only be called over another player's bid of {rules.hand_size} (G9)"
         if name == "blucher":
@@ -514,8 +514,8 @@ class Match(Situation):
             return f"{standing} stands and it must be lower than misere (E2)"
         number = int(name.removeprefix("bid "))
         if not rules.min_bid <= number <= rules.hand_size:
-            return f"bids run from {rules.min_bid} to {rules.hand_size} (G2)"
-        return f"{standing} stands and a bid must be higher (G2)"
+            return f"bids run from {rules.min_bid} to {rules.hand_size} (G2, P2, R3, E2)"
+        return f"{standing} stands and a bid must be higher (G2, P2, R3, E2)"
 
 
 _CARD_NAMES: Final = frozenset(CARDS)

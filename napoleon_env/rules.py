@@ -190,6 +190,9 @@ def begin_deal(state: Any, rules: Any) -> None:
     for level in range(N_LEVELS):
         state["caller"][level] = NO_SEAT
         state["held"][level] = 0
+    for entry in range(MAX_LOG):  # nothing of the last deal may stay behind: a view is a copy of this
+        state["log"][entry] = 0
+        state["log_seat"][entry] = 0
     state["n_log"] = 0
     state["first_card"] = 0
     state["silent"] = 0

@@ -179,11 +179,11 @@ class Ruleset:
         """The most that one failed contract can cost its declarer, the pot aside, in the units of payoffs (at least 1)."""
         if self.payment == "points_only":
             return 1
-        full = self.hand_size * self.stake * self.slam[1]
-        below = (self.hand_size - 1) * self.stake
+        bids = [n for n in range(1, self.hand_size + 1) if n >= self.min_bid or (n == 1 and self.all_pass == "dealer_plays_one")]
+        plain = [n * self.stake * (self.slam[1] if n == self.hand_size else 1) for n in bids]
         special = [pair[1] * self.stake for pair in (self.misere, self.wellington, self.blucher) if pair]
         shares = self.players - 1 + (1 if self.has_pot else 0)
-        return max(full, below, *special, 1) * shares
+        return max(*plain, *special, 1) * shares
 
     @cached_property
     def struct(self) -> np.ndarray:
@@ -202,6 +202,9 @@ class Ruleset:
                 row[f"has_{name}"] = pair is not None
         row.flags.writeable = False
         return row
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # what is cached is made anew
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Ruleset:
         return self  # frozen: copies of a match share it

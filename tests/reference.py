@@ -16,26 +16,66 @@ RANKS = "23456789TJQKA"  # C2: rising
 AMOUNT_LIMIT = 10**15  # section 7
 
 PORTUGUESE: dict[str, Any] = {
-    "players": 4, "suits": 4, "lowest_rank": "2", "hand_size": 5, "first_speaker": "left", "auction": "once",
-    "min_bid": 1, "dealer_holds": False, "misere": None, "wellington": None, "blucher": None,
-    "all_pass": "dealer_plays_one", "trump": "chosen", "void": "any", "exchange": False, "stop": "never",
-    "made": "exactly", "payment": "points_only", "slam": (1, 1), "ante": 0, "stake": 1, "napoleon": "bid",
-    "deals": 1, "max_void_deals": 20, "napoleon_failed": "double_pot",
+    "players": 4,
+    "suits": 4,
+    "lowest_rank": "2",
+    "hand_size": 5,
+    "first_speaker": "left",
+    "auction": "once",
+    "min_bid": 1,
+    "dealer_holds": False,
+    "misere": None,
+    "wellington": None,
+    "blucher": None,
+    "all_pass": "dealer_plays_one",
+    "trump": "chosen",
+    "void": "any",
+    "exchange": False,
+    "stop": "never",
+    "made": "exactly",
+    "payment": "points_only",
+    "slam": (1, 1),
+    "ante": 0,
+    "stake": 1,
+    "napoleon": "bid",
+    "deals": 1,
+    "max_void_deals": 20,
+    "napoleon_failed": "double_pot",
 }
 GERMAN = PORTUGUESE | {
-    "auction": "circulating", "min_bid": 2, "all_pass": "void", "trump": "first_lead", "made": "at_least",
-    "payment": "each_defender", "slam": (2, 2),
+    "auction": "circulating",
+    "min_bid": 2,
+    "all_pass": "void",
+    "trump": "first_lead",
+    "made": "at_least",
+    "payment": "each_defender",
+    "slam": (2, 2),
 }
 RUSSIAN = GERMAN | {
-    "lowest_rank": "6", "first_speaker": "dealer", "min_bid": 1, "dealer_holds": True, "void": "must_trump",
-    "exchange": True, "stop": "made", "slam": (1, 1), "ante": 1, "napoleon": "announced",
+    "lowest_rank": "6",
+    "first_speaker": "dealer",
+    "min_bid": 1,
+    "dealer_holds": True,
+    "void": "must_trump",
+    "exchange": True,
+    "stop": "made",
+    "slam": (1, 1),
+    "ante": 1,
+    "napoleon": "announced",
 }
 ENGLISH = GERMAN | {
-    "auction": "once", "misere": (3, 3), "wellington": (10, 10), "blucher": (10, 20), "stop": "decided",
+    "auction": "once",
+    "misere": (3, 3),
+    "wellington": (10, 10),
+    "blucher": (10, 20),
+    "stop": "decided",
     "slam": (2, 1),
 }
 PRESETS: dict[str, dict[str, Any]] = {
-    "german": GERMAN, "portuguese": PORTUGUESE, "russian": RUSSIAN, "english": ENGLISH,
+    "german": GERMAN,
+    "portuguese": PORTUGUESE,
+    "russian": RUSSIAN,
+    "english": ENGLISH,
 }
 
 
@@ -88,8 +128,8 @@ class ReferenceMatch:
         """
         if not self.needs_deal:
             raise ValueError("no deal is due: the match is over or the last deal is still being played")
-        ranks = RANKS[RANKS.index(self.rules["lowest_rank"]):]
-        pack = {rank + suit for suit in SUITS[:self.rules["suits"]] for rank in ranks}
+        ranks = RANKS[RANKS.index(self.rules["lowest_rank"]) :]
+        pack = {rank + suit for suit in SUITS[: self.rules["suits"]] for rank in ranks}
         dealt = [card for hand in hands for card in hand] + stock
         if len(hands) != self.n_seats or any(len(hand) != self.hand_size for hand in hands):
             raise ValueError(f"the hands must be {self.n_seats} of {self.hand_size} cards each (C3)")
@@ -121,7 +161,7 @@ class ReferenceMatch:
         if self.phase == "exchange":
             return sorted(["stand"] + [f"discard {card}" for card in self.hands[self.seat]])
         if self.phase == "trump":
-            return sorted(f"trump {suit}" for suit in SUITS[:self.rules["suits"]])
+            return sorted(f"trump {suit}" for suit in SUITS[: self.rules["suits"]])
         return sorted(self._legal_cards(self.seat))
 
     def play(self, action: str) -> None:
@@ -169,7 +209,7 @@ class ReferenceMatch:
             return self.calls_in_order
         if self.highest_call in ("wellington", "blucher"):
             return []
-        return self.calls_in_order[self.calls_in_order.index(self.highest_call) + 1:]
+        return self.calls_in_order[self.calls_in_order.index(self.highest_call) + 1 :]
 
     def _call(self, seat: int, call: str) -> None:
         """Take one call and ask the next seat, or end the auction."""
@@ -355,7 +395,7 @@ class ReferenceMatch:
     def _end_deal(self, gains: list[int], *, void: bool) -> None:
         """Book the deal and say how the match goes on (C7, C9, section 7); `gains` leave out the antes."""
         self.payoffs = [gain - self.rules["ante"] for gain in gains]  # R16
-        self.scores = [score + payoff for score, payoff in zip(self.scores, self.payoffs)]
+        self.scores = [score + payoff for score, payoff in zip(self.scores, self.payoffs, strict=True)]
         self.seat = None
         self.phase = "no deal"
         if void:

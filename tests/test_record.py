@@ -311,7 +311,7 @@ BAD_TEXT: list[tuple[bytes, int, int | None, int | None, str]] = [
 
 # Records that can be read and are not so: (record, edits, deal, action, what the sentence names).
 NOT_SO: list[tuple[dict[str, Any], list[tuple[Path_, Any]], int | None, int | None, str]] = [
-    (RUSSIAN, [((*A, 1), ["bid 1"])], 0, 1, "bid 1 stands and a bid must be higher (G2)"),
+    (RUSSIAN, [((*A, 1), ["bid 1"])], 0, 1, "bid 1 stands and a bid must be higher (G2, P2, R3, E2)"),
     (RUSSIAN, [((*A, 1), ["hold"])], 0, 1, "only the dealer may hold"),
     (RUSSIAN, [((*A, 0), ["bid 6"])], 0, 0, "bids run from 1 to 5"),
     (RUSSIAN, [((*A, 0), ["misere"])], 0, 0, "misere is off"),
