@@ -5,7 +5,6 @@ How to read one: `table` deals the hands, seat 0's first; `say` follows the play
 examples short; what is not said is as in the preset.
 """
 
-# ruff: noqa: N802
 # (a test's name begins with the rule's number)
 
 from itertools import pairwise
