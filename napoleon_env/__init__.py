@@ -19,6 +19,7 @@ from napoleon_env.notation import N_ACTIONS, VERSION, action_id, action_name
 
 if TYPE_CHECKING:
     from napoleon_env.aec_env import EnvError, env, parallel_env, raw_env
+    from napoleon_env.belief import sample_worlds
     from napoleon_env.gym_env import NapoleonEnv, NapoleonVectorEnv
     from napoleon_env.match import IllegalActionError, Match, View
     from napoleon_env.observation import OBSERVATION_SIZE, observation_layout
@@ -32,34 +33,51 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-_MODULE_OF: Final = {
-    "PRESETS": "ruleset",
-    "Ruleset": "ruleset",
-    "RulesetError": "ruleset",
-    "Match": "match",
-    "View": "match",
-    "IllegalActionError": "match",
-    "OBSERVATION_SIZE": "observation",
-    "observation_layout": "observation",
-    "read_records": "record",
-    "write_records": "record",
-    "replay": "record",
-    "Player": "players",
-    "make_player": "roster",
-    "solve": "solver",
-    "sample_worlds": "belief",
-    "env": "aec_env",
-    "raw_env": "aec_env",
-    "parallel_env": "aec_env",
-    "EnvError": "aec_env",
-    "NapoleonEnv": "gym_env",
-    "NapoleonVectorEnv": "gym_env",
-    "VectorEnv": "vector_env",
-    "run_tournament": "tournament",
-}
-"""Where each public name is, beyond those of `notation`."""
+__all__ = [
+    "N_ACTIONS",
+    "OBSERVATION_SIZE",
+    "PRESETS",
+    "EnvError",
+    "IllegalActionError",
+    "Match",
+    "NapoleonEnv",
+    "NapoleonVectorEnv",
+    "Player",
+    "Ruleset",
+    "RulesetError",
+    "VectorEnv",
+    "View",
+    "action_id",
+    "action_name",
+    "env",
+    "make_player",
+    "observation_layout",
+    "parallel_env",
+    "raw_env",
+    "read_records",
+    "replay",
+    "run_tournament",
+    "sample_worlds",
+    "solve",
+    "write_records",
+]
 
-__all__ = ["N_ACTIONS", "action_id", "action_name", *_MODULE_OF]  # noqa: PLE0604  # pyright can't read a computed one
+_NAMES_IN: Final = {
+    "ruleset": ("PRESETS", "Ruleset", "RulesetError"),
+    "match": ("IllegalActionError", "Match", "View"),
+    "observation": ("OBSERVATION_SIZE", "observation_layout"),
+    "record": ("read_records", "replay", "write_records"),
+    "players": ("Player",),
+    "roster": ("make_player",),
+    "solver": ("solve",),
+    "belief": ("sample_worlds",),
+    "aec_env": ("EnvError", "env", "parallel_env", "raw_env"),
+    "gym_env": ("NapoleonEnv", "NapoleonVectorEnv"),
+    "vector_env": ("VectorEnv",),
+    "tournament": ("run_tournament",),
+}
+_MODULE_OF: Final = {name: module for module, names in _NAMES_IN.items() for name in names}
+"""Where each public name is, beyond those of `notation`."""
 
 
 def __getattr__(name: str) -> Any:

@@ -38,7 +38,7 @@ def _mix(x: Any) -> Any:
 
 
 @jit
-def _fork(key: Any, number: int) -> Any:
+def fork(key: Any, number: int) -> Any:
     """The key of the `number`-th child of a key."""
     return _mix(_mix(key) + _GOLDEN * (np.uint64(number) + _ONE))
 
@@ -61,7 +61,7 @@ def _below(word: Any, bound: int) -> tuple[Any, int]:
 @jit
 def shuffle(state: Any, rules: Any) -> None:
     """Fill `state["cards"]` with the pack in the order of the deal that is to begin."""
-    word = _fork(_fork(state["key"], state["match"]), state["deal"] + 1)
+    word = fork(fork(state["key"], state["match"]), state["deal"] + 1)
     n = rules["pack_size"]
     ranks = N_RANKS - rules["lowest_rank"]
     cards = state["cards"]
@@ -86,7 +86,7 @@ def random_deal(state: Any, rules: Any) -> None:
 def random_match(state: Any, rules: Any, match: int) -> None:
     """Begin match number `match` of the key in `state`: draw the first dealer (C8), then the first deal."""
     state["match"] = match
-    _, dealer = _below(_fork(_fork(state["key"], match), 0), rules["players"])
+    _, dealer = _below(fork(fork(state["key"], match), 0), rules["players"])
     begin_match(state, rules, dealer, 0)
     random_deal(state, rules)
 

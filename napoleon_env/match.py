@@ -216,7 +216,7 @@ class View(Situation):
         self.rules, self.seat = rules, seat
         self.seed: Final = seed
         """Of `rng`: one number a decision, given by whoever asks for it, so that a tournament can be repeated."""
-        self.state = state.copy()
+        self.state = core.copy_state(state)
         core.hide(self.state[0], rules.struct[0], seat)
         self.last_deal: Final = last_deal and FinishedDeal(rules, View(rules, last_deal.state, seat).state)
         """The deal before this one as this seat saw it, or None."""
@@ -400,7 +400,7 @@ class Match(Situation):
         core.apply(state, rules, number)
         if state["phase"] != core.NO_DEAL:
             return None
-        ended = FinishedDeal(self.rules, self.state.copy())
+        ended = FinishedDeal(self.rules, core.copy_state(self.state))
         self.history.append(ended)
         if self._random and not self.over:
             self._deal_random()
@@ -416,7 +416,7 @@ class Match(Situation):
     def copy(self) -> Match:
         """An independent match in the same state; random deals that follow are the same ones."""
         twin = Match.__new__(Match)
-        twin.rules, twin.state, twin._random = self.rules, self.state.copy(), self._random
+        twin.rules, twin.state, twin._random = self.rules, core.copy_state(self.state), self._random
         twin.history = self.history.copy()
         return twin
 

@@ -217,7 +217,8 @@ def suit_places(state: Any, rules: Any, seat: int, canonical: bool, places: Any)
     """Write into `places` (int8, shape (4,)) the number under which `seat` sees each suit.
 
     Canonical: trump, then the suit led, then by the number of cards in the seat's hand, their ranks, the ranks that have been
-    played, last the pack's own order; suits that are not in the pack come last. Only public and own cards are read.
+    played, which was played first, the seat's own exchange. Suits that still tie look the same to the seat and keep the pack's
+    order; suits that are not in the pack come last. Only public and own cards are read.
     """
     if not canonical:
         for suit in range(N_SUITS):
@@ -225,21 +226,29 @@ def suit_places(state: Any, rules: Any, seat: int, canonical: bool, places: Any)
         return
     hand = state["hand"][seat]
     seen = 0
+    first = 0  # for each suit 7 bits: the larger, the earlier its first card was played
     if state["phase"] >= core.TRICKS:
-        for entry in range(state["first_card"], state["n_log"]):
-            seen |= 1 << (np.int64(state["log"][entry]) - PLAY)
+        for entry in range(state["n_log"] - 1, state["first_card"] - 1, -1):
+            card = np.int64(state["log"][entry]) - PLAY
+            seen |= 1 << card
+            shift = 7 * (card // N_RANKS)
+            first = first & ~(127 << shift) | (core.MAX_LOG - entry) << shift
+    laid, drawn = NO_SUIT, NO_SUIT
+    if state["declarer"] == seat and state["discard"] != NO_CARD:
+        laid, drawn = state["discard"] // N_RANKS, state["drawn"] // N_RANKS
     for suit in range(N_SUITS):
         places[suit] = 0
     keys_0, keys_1, keys_2, keys_3 = 0, 0, 0, 0
     for suit in range(N_SUITS):
         own = hand >> N_RANKS * suit & core.SUIT_CARDS
         key = count_bits(own) << 2 * N_RANKS | own << N_RANKS | (seen >> N_RANKS * suit & core.SUIT_CARDS)
+        key = key << 9 | (first >> 7 * suit & 127) << 2 | (2 if suit == laid else 0) | (1 if suit == drawn else 0)
         if suit < rules["suits"]:
-            key |= 1 << 40
+            key |= 1 << 50
         if suit == state["led_suit"]:
-            key |= 1 << 41
+            key |= 1 << 51
         if suit == state["trump"]:
-            key |= 1 << 42
+            key |= 1 << 52
         if suit == 0:
             keys_0 = key
         elif suit == 1:
@@ -260,7 +269,7 @@ def suit_places(state: Any, rules: Any, seat: int, canonical: bool, places: Any)
 @jit
 def _place_of(card: int, places: Any) -> int:
     """The number under which a card is seen."""
-    return N_RANKS * places[card // N_RANKS] + card % N_RANKS
+    return N_RANKS * np.int64(places[card // N_RANKS]) + card % N_RANKS
 
 
 @jit
@@ -302,16 +311,16 @@ def _encode_tricks(state: Any, rules: Any, seat: int, places: Any, out: Any) -> 
     if in_play and state["in_trick"] > 0:
         out[_WINNING + _place_of(state["winning_card"], places)] = 1
         out[_WINNER + _left_of(seat, state["winning_seat"], players)] = 1
-        out[_LED + places[state["led_suit"]]] = 1
+        out[_LED + np.int64(places[state["led_suit"]])] = 1
         out[_IN_TRICK] = state["in_trick"]
     if state["trump"] != NO_SUIT:
-        out[_TRUMP + places[state["trump"]]] = 1
+        out[_TRUMP + np.int64(places[state["trump"]])] = 1
     for who in range(players):
         other = seat + who if seat + who < players else seat + who - players
         out[_TRICKS_WON + who] = state["tricks_won"][other]
         void = np.int64(state["void_suits"][other])
         while void:
-            out[_VOID + N_SUITS * who + places[lowest_bit(void)]] = 1
+            out[_VOID + N_SUITS * who + np.int64(places[lowest_bit(void)])] = 1
             void &= void - 1
 
 
@@ -374,7 +383,7 @@ def encode(state: Any, rules: Any, fixed: Any, seat: int, places: Any, out: Any)
     if played:
         _encode_tricks(state, rules, seat, places, out)
     elif state["trump"] != NO_SUIT:
-        out[_TRUMP + places[state["trump"]]] = 1
+        out[_TRUMP + np.int64(places[state["trump"]])] = 1
     if rules["exchange"]:
         _encode_exchange(state, seat, state["first_card"] if played else state["n_log"], places, out)
     for who in range(players):
@@ -395,7 +404,7 @@ def encode_mask(state: Any, rules: Any, seat: int, places: Any, mask: Any) -> No
     while named:
         action = lowest_bit(named)
         named &= named - 1
-        mask[TRUMP + places[action - TRUMP] if TRUMP <= action < TRUMP + N_SUITS else action] = 1
+        mask[TRUMP + np.int64(places[action - TRUMP]) if TRUMP <= action < TRUMP + N_SUITS else action] = 1
     _write_cards(cards, places, mask, base)
 
 

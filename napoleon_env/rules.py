@@ -120,9 +120,17 @@ STATE: Final = np.dtype(
 """All that changes in a match, public and secret: a copy is one assignment."""
 
 
+_BYTES: Final = np.dtype((np.void, STATE.itemsize))
+
+
 def new_state(n: int = 1) -> np.ndarray:
     """`n` states before any match, of shape (n,)."""
     return np.zeros(n, STATE)
+
+
+def copy_state(states: np.ndarray) -> np.ndarray:
+    """A copy of an array of states; as plain bytes, since numpy copies a record field by field, four times slower."""
+    return states.view(_BYTES).copy().view(STATE)
 
 
 @jit

@@ -173,6 +173,10 @@ class VectorEnv:
     def _key(self) -> None:
         self.states["key"] = [deal_key(self.seed, self.first_index + i, self.stream) for i in range(self.num_envs)]
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._fixed = rules_features(self.rules)  # unpickled it would be writable, which is another type to the compiler
+
     def reset(self, *, seed: int | None = None) -> None:
         """Begin match 0 of `seed` everywhere; without a seed, the match after the last one begun by a reset."""
         if seed is not None:

@@ -1,0 +1,796 @@
+"""# Nap (Napoleon).
+
+A trick-taking game for 2 to 6 players, each against all: an auction says who will take how many tricks, that player plays
+alone against the others. Four rule sets (German, Portuguese, Russian, English) and every mixture of their switches.
+
+| Creation           | `napoleon_env.env("german")`, or `pettingzoo.make("aec", "napoleon/napoleon-v0", rules="german")` |
+|--------------------|---------------------------------------------------------------------------------------------------|
+| Actions            | Discrete                                                                                          |
+| Parallel API       | Yes, turn-based: `napoleon_env.parallel_env(...)`                                                 |
+| Manual Control     | No (`napoleon play`)                                                                              |
+| Agents             | `seat_0` … `seat_5`, as many as the rule set has players (4 by default)                           |
+| Action Shape       | (1)                                                                                               |
+| Action Values      | Discrete(N_ACTIONS), the same for all rule sets and numbers of players                            |
+| Observation Shape  | (OBSERVATION_SIZE,), the same for all rule sets and numbers of players                            |
+| Observation Values | small whole numbers, see `observation_layout()`                                                   |
+
+An agent is a seat: the same one through the auction, the declarer's decisions and the tricks. It may act twice running, for
+instance as the winner of a trick who leads to the next. Which seat is asked what comes from the rules alone: a seat that could
+only pass is passed without being asked, a forced card is asked for.
+
+### Observation Space
+
+A `Dict` of `observation` and `action_mask`. `observation` is a flat vector (`obs_dtype`, float32 by default) of small whole
+numbers that need no scaling, as `napoleon_env.observation_layout()` names them: the seat's own cards, every card played with
+its player and its trick, the whole auction, the state of the match and the rule set. Seats in it are relative, 0 is the
+observer. It holds nothing that the seat may not know. `observe(agent)` changes nothing and may be called for every seat at
+any time after `reset`, also when the match is over.
+
+With `mask="info"` the observation is that vector alone (a `Box`), and the mask is in `infos` only.
+
+`state()` is the observation of the seat to move followed by all that is secret, for central critics, in fixed suit order.
+
+With `suit_order="canonical"` the suits of observation, mask and action are renumbered at each decision (trump, suit led, then
+the seat's own longest and highest), so that positions which differ only in the names of the suits look the same. The
+environment translates the actions back; `infos[agent]["suit_places"]` has the number under which the agent sees ♣ ♦ ♥ ♠.
+
+#### Legal Actions Mask
+
+`observation["action_mask"]` and `infos[agent]["action_mask"]` are equal: int8, 1 where the action is legal. A seat that is not
+to act, and every seat once the match is over, has a mask of zeros. A seat that is to act has at least one legal action.
+
+### Action Space
+
+| Id         | Action                                    |
+|------------|-------------------------------------------|
+| 0          | pass                                      |
+| 1 … 8      | bid 1 … bid 8                             |
+| 9          | hold                                      |
+| 10, 11, 12 | misere, wellington, blucher               |
+| 13 … 16    | trump C, D, H, S                          |
+| 17, 18     | napoleon, no napoleon                     |
+| 19         | stand                                     |
+| 20 … 71    | discard 2C … discard AS                   |
+| 72 … 123   | play 2C … AS (2C 3C … AC, 2D …, 2H …, 2S) |
+
+`napoleon_env.action_name(id)` and `action_id(name)` translate. An illegal action raises `IllegalActionError`, which names the
+rule, in `raw_env` (`illegal="raise"`). In `env` it ends the match (`illegal="terminate"`): all agents are terminated, the
+offender gets `illegal_reward` (by default minus the most that a contract can cost in this rule set), the others get 0, and
+`infos[agent]["illegal"]` names the agent and the action. A number that is no action at all raises.
+
+### Rewards
+
+All rewards of a deal arrive in the step that ends it, to all seats.
+
+| `reward`     | What a seat gets for a deal                                                                       |
+|--------------|---------------------------------------------------------------------------------------------------|
+| `"payoff"`   | what it won or lost, in whole stakes                                                              |
+| `"relative"` | its payoff minus the mean payoff of the others; in the Portuguese game this is what defenders feel |
+
+The step that ends a deal also deals the next one of the match, so `observe` then shows new cards; what happened is in
+`infos[agent]["last_deal"]`: number, dealer, declarer, contract, announced, trump, tricks_won, made, payoffs, pot, calls and
+last_trick. That is public and the same for all. The exact `scores` (by seat), the `pot` and the number of the current `deal`
+are in `infos` too. With `facts=False` the infos hold the mask alone, for tools that make tensors of all they find there
+(TorchRL).
+
+### Endings
+
+A match is `deals` deals long (default 1; void ones don't count). After its last deal all agents are *terminated*. A match of
+nothing but void deals (`max_void_deals`), or one whose amounts grow out of bounds, is *truncated*, for all agents. In every
+ending, a forfeit too, the closing `None` steps are asked in the order `seat_0`, `seat_1`, …
+
+### Reset
+
+`reset(seed=s)` begins match 0 of the seed s, `reset()` the next match of the same seed. A deal depends on the stream ("train"
+or "evaluation"), the seed, `index`, the number of the match and of the deal alone. `options` may set the first deal: `dealer`,
+`hands` (lists of cards by seat, such as "AS"), `stock` (from its top; what is not listed is filled up at random) and `pot`
+(before this deal's antes). Other options are ignored.
+
+### Version History
+
+* v0: first version
+
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from secrets import randbits
+from typing import Any, Final
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import AECEnv
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper
+from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, BaseWrapper, OrderEnforcingWrapper
+
+from napoleon_env import rules as core
+from napoleon_env.dealing import check_seed, deal_key, random_deal, random_match
+from napoleon_env.jit import jit
+from napoleon_env.match import DealError, FinishedDeal, IllegalActionError, Match
+from napoleon_env.notation import (
+    ACTION_NAMES,
+    CARDS,
+    MAX_PLAYERS,
+    N_ACTIONS,
+    N_SUITS,
+    NO_SEAT,
+    PLAY,
+    TRUMP,
+    NotationError,
+    card_number,
+    shown,
+    whole,
+)
+from napoleon_env.observation import (
+    HIDDEN_SIZE,
+    OBSERVATION_SIZE,
+    central_state,
+    encode,
+    encode_mask,
+    is_canonical,
+    observation_bounds,
+    rules_features,
+    suit_places,
+    true_action,
+)
+from napoleon_env.ruleset import Ruleset
+
+REWARDS: Final = ("payoff", "relative")
+ILLEGAL: Final = ("raise", "terminate")
+MASKS: Final = ("observation", "info")
+RENDER_MODES: Final = ("human", "ansi", "rgb_array")
+OBS_DTYPES: Final = ("int8", "int16", "int32", "int64", "float16", "float32", "float64")
+"""Types that hold every observation exactly."""
+
+REFUSED, GOES_ON, DEAL_OVER, FINISHED, TRUNCATED = -1, 0, 1, 2, 3
+"""What an action led to: nothing (it is illegal), a decision of the same deal, the next deal, the end of the match."""
+
+EVERYONE: Final = -1
+"""`watch` for a game whose every seat to move is observed."""
+
+
+class EnvError(ValueError):
+    """A setting or an agent that does not exist; one sentence that names it."""
+
+
+# The kernels: everything a step needs in one call, over arrays of one state, since single records are slow to hand over.
+
+
+@jit
+def _look(state: Any, rules: Any, fixed: Any, canonical: bool, watch: int, observation: Any, mask: Any, places: Any) -> None:
+    """Write what the seat to move observes, if it is the one to `watch`, and under which numbers all seats see the suits."""
+    s, r = state[0], rules[0]
+    seat = s["seat"]
+    if canonical:
+        for other in range(r["players"]):
+            suit_places(s, r, other, True, places[other])
+    if seat != NO_SEAT and watch in (EVERYONE, seat):
+        encode(s, r, fixed, seat, places[seat], observation)
+        encode_mask(s, r, seat, places[seat], mask)
+
+
+@jit
+def _play(
+    state: Any, rules: Any, fixed: Any, canonical: bool, watch: int, action: int, as_seen: bool,
+    ended: Any, observation: Any, mask: Any, places: Any,
+) -> tuple[int, int]:  # fmt: skip
+    """Carry out an action, if it is legal, and deal on; returns what it led to and who is to act then.
+
+    Where a deal ends, its last state is copied to `ended`.
+    """
+    s, r = state[0], rules[0]
+    seat = s["seat"]
+    if seat == NO_SEAT:
+        return REFUSED, seat
+    if as_seen:
+        action = true_action(action, places[seat])
+    if action < 0 or action >= N_ACTIONS or not core.is_legal(s, r, action):
+        return REFUSED, seat
+    core.apply(s, r, action)
+    code = GOES_ON
+    if s["phase"] == core.NO_DEAL:
+        ended[0] = s
+        code = DEAL_OVER + s["outcome"]
+        if s["outcome"] == core.RUNNING:
+            random_deal(s, r)
+    _look(state, rules, fixed, canonical, watch, observation, mask, places)
+    return code, s["seat"]
+
+
+@jit
+def _peek(state: Any, rules: Any, fixed: Any, seat: int, places: Any, observation: Any) -> None:
+    """Write what any seat observes."""
+    encode(state[0], rules[0], fixed, seat, places[seat], observation)
+
+
+@jit
+def _begin_match(state: Any, rules: Any, match: int) -> None:
+    random_match(state[0], rules[0], match)
+
+
+@jit
+def _deal(state: Any, rules: Any) -> None:
+    random_deal(state[0], rules[0])
+
+
+class Game:
+    """The matches of one environment, one after another, with what a seat observes and earns; no agents and no episodes.
+
+    Args:
+        rules: of all matches.
+        reward, suit_order, obs_dtype: as in the environments.
+        stream, index: of the deals (`dealing.deal_key`).
+        facts: whether infos hold more than the mask.
+
+    Attributes:
+        match: the match being played, to be read; whoever wants to try something plays on a copy of it.
+        number: of the match, among those of the seed.
+        watch: the seat whose observations are prepared, or EVERYONE.
+        seat: who is to act, or NO_SEAT.
+        over: whether the match has ended.
+        rewards: what each seat earned in the last finished deal.
+        facts: what is public beside the observation: deal, scores, pot, last_deal (see the module).
+    """
+
+    def __init__(
+        self, rules: Ruleset, *, reward: str, suit_order: str, obs_dtype: Any, stream: str, index: int, facts: bool
+    ) -> None:
+        if reward not in REWARDS:
+            raise EnvError(f"reward={shown(reward)} must be one of {', '.join(REWARDS)}")
+        try:
+            self.dtype = np.dtype(obs_dtype)
+        except TypeError:
+            self.dtype = np.dtype(object)
+        if self.dtype.name not in OBS_DTYPES:
+            raise EnvError(f"obs_dtype={shown(obs_dtype)} must be one of {', '.join(OBS_DTYPES)}")
+        number = whole(index)
+        if number is None or number < 0:
+            raise EnvError(f"index={shown(index)} must be a whole number of at least 0")
+        deal_key(0, number, stream)  # refuses a stream that does not exist
+        self.rules, self.relative, self.canonical = rules, reward == "relative", is_canonical(suit_order)
+        self.stream, self.index, self._tells_facts = stream, number, bool(facts)
+        self.seed: int | None = None
+        self.number = self._next = 0
+        self._key = np.uint64(0)
+        self.watch = EVERYONE
+        self.match: Match | None = None
+        self.seat, self.over = NO_SEAT, False
+        self.rewards: list[float] = []
+        self.facts: dict[str, Any] = {}
+        self._ended = core.new_state()
+        self._observation, self._other = (np.zeros(OBSERVATION_SIZE, np.int8) for _ in range(2))
+        self._mask = np.zeros(N_ACTIONS, np.int8)
+        self._places = np.tile(np.arange(N_SUITS, dtype=np.int8), (MAX_PLAYERS, 1))
+        self._connect()
+
+    def _connect(self) -> None:
+        """What is computed from the rule set alone and shared by all copies."""
+        self._struct, self._fixed = self.rules.struct, rules_features(self.rules)
+
+    def copy(self) -> Game:
+        """An independent game in the same state, whose later deals are the same."""
+        twin = Game.__new__(Game)
+        twin.__dict__.update(self.__dict__)
+        twin.match = self.match and self.match.copy()
+        twin._ended = core.new_state()
+        twin._observation, twin._other = self._observation.copy(), self._other.copy()
+        twin._mask, twin._places = self._mask.copy(), self._places.copy()
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Game:
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_struct", "_fixed")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._connect()
+
+    def reset(self, seed: int | None, options: Mapping[str, Any] | None) -> None:
+        """Begin match 0 of `seed`, or without a seed the next match.
+
+        Raises:
+            SeedError, DealError.
+        """
+        if seed is not None or self.seed is None:
+            self.seed = randbits(63) if seed is None else check_seed(seed)
+            self._key, self._next = deal_key(self.seed, self.index, self.stream), 0
+        match = Match.__new__(Match)
+        match.rules, match.state, match.history, match._random = self.rules, core.new_state(), [], True
+        match.state["key"] = self._key
+        _begin_match(match.state, self._struct, self._next)
+        given = {name: (options or {}).get(name) for name in ("dealer", "hands", "stock", "pot")}
+        if any(value is not None for value in given.values()):
+            self._begin_given(match, **given)
+        self.number = self._next
+        self._next += 1
+        self.match, self.over = match, False
+        self.seat = int(match.state["seat"][0])
+        self.facts = {"deal": 0, "scores": tuple(match.scores), "pot": match.pot, "last_deal": None}
+        self.look()
+
+    def _begin_given(self, match: Match, dealer: Any, hands: Any, stock: Any, pot: Any) -> None:
+        """Begin a random match over with what the user has set of its first deal."""
+        if stock is not None and hands is None:
+            raise DealError("options: stock needs hands")
+        shuffled = [CARDS[card] for card in match.state["cards"][0][: self.rules.pack_size]]
+        match.begin(dealer=match.dealer if dealer is None else dealer, pot=0 if pot is None else pot)
+        if hands is None:
+            _deal(match.state, self._struct)
+        else:
+            match.copy().begin_deal(hands, stock)  # refuses what is wrong with them
+            listed = [card for hand in hands for card in hand] + list(stock or [])
+            taken = {card_number(card) for card in listed}
+            match.begin_deal(hands, [*(stock or []), *(card for card in shuffled if card_number(card) not in taken)])
+        match._random = True
+
+    def look(self) -> None:
+        """Observe again, after `seat` or `watch` has changed."""
+        assert self.match is not None
+        _look(
+            self.match.state, self._struct, self._fixed, self.canonical, self.watch,
+            self._observation, self._mask, self._places,
+        )  # fmt: skip
+        self._observer = self.seat if self.watch in (EVERYONE, self.seat) else NO_SEAT
+
+    def play(self, action: Any, as_seen: bool = True) -> int:
+        """Carry out an action of the seat to move; returns what it led to. After REFUSED nothing has changed.
+
+        Args:
+            action: its id.
+            as_seen: whether the suits in it are numbered as the seat sees them.
+
+        Raises:
+            NotationError: no action has this id.
+        """
+        match = self.match
+        assert match is not None
+        number = whole(action)
+        if number is None or not 0 <= number < N_ACTIONS:
+            raise NotationError(f"{shown(action)} is not an action id: ids run from 0 to {N_ACTIONS - 1}")
+        code, seat = _play(
+            match.state, self._struct, self._fixed, self.canonical, self.watch, number, as_seen,
+            self._ended, self._observation, self._mask, self._places,
+        )  # fmt: skip
+        if code == REFUSED:
+            return code
+        self.seat = seat
+        self._observer = seat if self.watch in (EVERYONE, seat) else NO_SEAT
+        if code != GOES_ON:
+            self._end_deal(match)
+            self.over = code != DEAL_OVER
+        return code
+
+    def _end_deal(self, match: Match) -> None:
+        deal = FinishedDeal(self.rules, self._ended)
+        self._ended = core.new_state()
+        match.history.append(deal)
+        payoffs = deal.payoffs
+        if self.relative:
+            total, others = sum(payoffs), len(payoffs) - 1
+            self.rewards = [payoff - (total - payoff) / others for payoff in payoffs]
+        else:
+            self.rewards = [float(payoff) for payoff in payoffs]
+        self.facts = {
+            "deal": match.deal_number,
+            "scores": tuple(match.scores),
+            "pot": match.pot,
+            "last_deal": deal_facts(deal),
+        }
+
+    def true_action(self, action: int) -> int:
+        """The id in fixed suit order of what the seat to move means by `action`."""
+        return int(true_action(action, self._places[self.seat]))
+
+    def why_refused(self, action: int) -> IllegalActionError:
+        """The error for an action, numbered as the seat to move sees it, that `play` refused."""
+        assert self.match is not None
+        try:
+            self.match.copy().play(self.true_action(action) if self.seat != NO_SEAT else action)
+        except IllegalActionError as error:
+            return error
+        raise AssertionError(f"{action} is legal")  # not reached: both ask rules.is_legal
+
+    def forfeit(self, action: int) -> None:
+        """End the match because the seat to move has chosen `action`, numbered as it sees it, which is illegal."""
+        self.facts = {**self.facts, "illegal": {"agent": f"seat_{self.seat}", "action": ACTION_NAMES[self.true_action(action)]}}
+        self.over = True
+
+    def observe(self, seat: int) -> np.ndarray:
+        """What a seat observes, as a fresh array of shape (OBSERVATION_SIZE,)."""
+        if seat == self._observer:
+            return self._observation.astype(self.dtype)
+        assert self.match is not None
+        _peek(self.match.state, self._struct, self._fixed, seat, self._places, self._other)
+        return self._other.astype(self.dtype)
+
+    def mask(self, seat: int) -> np.ndarray:
+        """A seat's legal actions, as a fresh int8 array of shape (N_ACTIONS,)."""
+        return self._mask.copy() if seat == self._observer and not self.over else np.zeros(N_ACTIONS, np.int8)
+
+    def info(self, seat: int) -> dict[str, Any]:
+        """A seat's info, as a fresh dict of its own; all but the mask are JSON values."""
+        if not self._tells_facts:
+            return {"action_mask": self.mask(seat)}
+        facts = self.facts
+        info = {"action_mask": self.mask(seat), **facts}
+        for name in ("last_deal", "illegal"):
+            if facts.get(name) is not None:
+                info[name] = facts[name].copy()
+        if self.canonical:
+            info["suit_places"] = tuple(self._places[seat].tolist())
+        return info
+
+    def state(self) -> np.ndarray:
+        """`observation.central_state` in the type of the observations."""
+        assert self.match is not None
+        return central_state(self.match.state, self.rules).astype(self.dtype)
+
+    def render(self, mode: str, seat: int | None) -> Any:
+        """The match as text ("ansi", "human") or as a picture ("rgb_array")."""
+        from napoleon_env import render  # with Pillow: only for who looks
+
+        assert self.match is not None
+        if mode == "rgb_array":
+            return render.picture(self.match, seat)
+        text = render.text(self.match, seat)
+        if mode == "ansi":
+            return text
+        sys.stdout.write(text + "\n\n")
+        sys.stdout.flush()
+        return None
+
+
+def deal_facts(deal: FinishedDeal) -> dict[str, Any]:
+    """What everybody knows of a finished deal: words, numbers and tuples of them."""
+    state = deal.state
+    n = int(state["n_log"][0])
+    log = list(zip(state["log_seat"][0][:n].tolist(), state["log"][0][:n].tolist(), strict=True))
+    return {
+        "number": deal.deal_number,
+        "dealer": deal.dealer,
+        "declarer": deal.declarer,
+        "contract": deal.contract,
+        "announced": deal.announced,
+        "trump": deal.trump,
+        "tricks_won": tuple(deal.tricks_won),
+        "made": deal.made,
+        "payoffs": tuple(deal.payoffs),
+        "pot": deal.pot,
+        "calls": tuple((seat, ACTION_NAMES[action]) for seat, action in log if action < TRUMP),
+        "last_trick": tuple((seat, ACTION_NAMES[action]) for seat, action in log[-deal.rules.players :] if action >= PLAY),
+    }
+
+
+def observation_space(dtype: np.dtype, with_mask: bool) -> spaces.Space[Any]:
+    """The space of one seat's observations."""
+    low, high = observation_bounds()
+    box = spaces.Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type)
+    if not with_mask:
+        return box
+    return spaces.Dict({"observation": box, "action_mask": spaces.Box(0, 1, (N_ACTIONS,), np.int8)})
+
+
+def state_space(dtype: np.dtype) -> spaces.Box:
+    """The space of `state()`."""
+    low, high = observation_bounds()
+    low = np.concatenate([low, np.zeros(HIDDEN_SIZE, np.int8)])
+    high = np.concatenate([high, np.ones(HIDDEN_SIZE, np.int8)])
+    return spaces.Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type)
+
+
+def check_word(name: str, value: object, words: tuple[str, ...]) -> None:
+    """Refuse a setting that is none of a few words.
+
+    Raises:
+        EnvError.
+    """
+    if not isinstance(value, str) or value not in words:
+        raise EnvError(f"{name}={shown(value)} must be one of {', '.join(words)}")
+
+
+def check_seat(name: str, seat: object, rules: Ruleset) -> int:
+    """A seat of the rule set as an int.
+
+    Raises:
+        EnvError.
+    """
+    number = whole(seat)
+    if number is None or not 0 <= number < rules.players:
+        raise EnvError(f"{name}={shown(seat)} must be a seat from 0 to {rules.players - 1}")
+    return number
+
+
+class raw_env(AECEnv[str, Any, Any]):  # noqa: N801  # PettingZoo's name for it
+    """The environment without wrappers; see the module for its spaces, rewards and endings.
+
+    Args:
+        rules: a preset's name, a `Ruleset` or a record's header; `changes` change fields.
+        reward: "payoff" or "relative".
+        illegal: what an illegal action does: "raise" or "terminate".
+        suit_order: "fixed" or "canonical".
+        obs_dtype: of the observations, one of OBS_DTYPES.
+        mask: "observation" (and in the infos) or "info" (only there).
+        facts: whether the infos hold more than the mask. Switch it off for a tool that makes tensors of all infos.
+        render_mode: None, "human" (prints after every step), "ansi" or "rgb_array".
+        render_seat: whose knowledge is rendered; None shows the open table.
+        stream: of the deals, "train" or "evaluation".
+        index: which of the environments made with one seed this is; their deals differ.
+        illegal_reward: of the offender under illegal="terminate"; None: minus `Ruleset.worst_contract_cost`.
+
+    Raises:
+        RulesetError, EnvError, ObservationError, SeedError: a setting that does not exist.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  # PettingZoo's way
+        "name": "napoleon_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 1,
+    }
+
+    def __init__(
+        self,
+        rules: str | Ruleset | Mapping[str, Any] = "german",
+        *,
+        reward: str = "payoff",
+        illegal: str = "raise",
+        suit_order: str = "fixed",
+        obs_dtype: Any = "float32",
+        mask: str = "observation",
+        facts: bool = True,
+        render_mode: str | None = None,
+        render_seat: int | None = None,
+        stream: str = "train",
+        index: int = 0,
+        illegal_reward: float | None = None,
+        **changes: Any,
+    ) -> None:
+        super().__init__()
+        ruleset = Ruleset.make(rules, **changes)
+        self._game = Game(
+            ruleset,
+            reward=reward,
+            suit_order=suit_order,
+            obs_dtype=obs_dtype,
+            stream=stream,
+            index=index,
+            facts=facts,
+        )
+        check_word("illegal", illegal, ILLEGAL)
+        check_word("mask", mask, MASKS)
+        if render_mode is not None:
+            check_word("render_mode", render_mode, RENDER_MODES)
+        self.rules = ruleset
+        self.illegal, self.render_mode = illegal, render_mode
+        self.illegal_reward = float(-ruleset.worst_contract_cost if illegal_reward is None else illegal_reward)
+        self.render_seat = None if render_seat is None else check_seat("render_seat", render_seat, ruleset)
+        self._mask_in_observation = mask == "observation"
+        self.possible_agents = [f"seat_{seat}" for seat in range(ruleset.players)]
+        self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        dtype = self._game.dtype
+        self.observation_spaces = {a: observation_space(dtype, self._mask_in_observation) for a in self.possible_agents}
+        self.action_spaces = {agent: spaces.Discrete(N_ACTIONS) for agent in self.possible_agents}
+        self.state_space = state_space(dtype)
+        self.agents: list[str] = []
+        self.rewards: dict[str, float] = {}
+        self._cumulative_rewards: dict[str, float] = {}
+        self.terminations: dict[str, bool] = {}
+        self.truncations: dict[str, bool] = {}
+        self.infos: dict[str, dict[str, Any]] = {}
+        self._paid = False
+        """Whether `rewards` holds anything but zeros."""
+
+    @property
+    def match(self) -> Match:
+        """The match being played, to be read; whoever wants to try something plays on a copy of it."""
+        self._check_begun("match")
+        assert self._game.match is not None
+        return self._game.match
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """The same for all agents and all rule sets."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """The same for all agents and all rule sets."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin match 0 of `seed`, or without a seed the next match; for `options` see the module.
+
+        Raises:
+            SeedError, DealError: the match before goes on then.
+        """
+        self._game.reset(seed, options)
+        self.agents = self.possible_agents.copy()
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._paid = False
+        self.agent_selection = self.possible_agents[self._game.seat]
+        self.infos = {}
+        self._inform()
+        if self.render_mode == "human":
+            self.render()
+
+    def step(self, action: Any) -> None:
+        """Carry out the action of `agent_selection`, or None once the match is over.
+
+        Raises:
+            IllegalActionError: the rules forbid it (illegal="raise"); nothing has changed.
+            NotationError: no action has this id.
+            ValueError: an action for an agent whose match is over.
+        """
+        game = self._game
+        if game.over or not self.agents:
+            self._close_seat(action)
+            return
+        code = game.play(action)
+        if code == REFUSED and self.illegal == "raise":
+            raise game.why_refused(int(action))
+        agent = self.agent_selection
+        self._cumulative_rewards[agent] = 0.0
+        if self._paid:
+            self._paid = False
+            for other in self.rewards:
+                self.rewards[other] = 0.0
+        if code == GOES_ON:
+            self.agent_selection = self.possible_agents[game.seat]
+        elif code == REFUSED:
+            self._forfeit(agent, int(action))
+        else:
+            self._pay(dict(zip(self.agents, game.rewards, strict=True)))
+            if code == DEAL_OVER:
+                self.agent_selection = self.possible_agents[game.seat]
+            else:
+                self._end(self.terminations if code == FINISHED else self.truncations)
+        self._inform()
+        if self.render_mode == "human":
+            self.render()
+
+    def _pay(self, rewards: dict[str, float]) -> None:
+        self._paid = True
+        self.rewards = rewards
+        for agent, reward in rewards.items():
+            self._cumulative_rewards[agent] += reward
+
+    def _forfeit(self, offender: str, action: int) -> None:
+        """End the match because of an illegal action."""
+        self._game.forfeit(action)
+        self._pay({agent: self.illegal_reward if agent == offender else 0.0 for agent in self.agents})
+        self._end(self.terminations)
+
+    def _end(self, flags: dict[str, bool]) -> None:
+        for agent in self.agents:
+            flags[agent] = True
+        self.agent_selection = self.agents[0]
+
+    def _close_seat(self, action: Any) -> None:
+        """One closing step: the agent leaves, and the next one in the order of the seats is selected."""
+        self._check_begun("step")
+        if not self.agents:
+            raise gymnasium.error.ResetNeeded("no agent is left, the match is over: call reset() to begin the next one")
+        if action is not None:
+            raise ValueError("when an agent is dead, the only valid action is None")
+        agent = self.agents.pop(0)
+        for of in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
+            del of[agent]
+        self._clear_rewards()
+        if self.agents:
+            self.agent_selection = self.agents[0]
+
+    def _inform(self) -> None:
+        info = self._game.info
+        for agent in self.agents:
+            self.infos[agent] = info(self._seat_of[agent])
+
+    def observe(self, agent: str) -> Any:
+        """What an agent observes now, as fresh arrays; changes nothing, and answers for every seat at any time after `reset`.
+
+        Raises:
+            EnvError: no such agent.
+        """
+        game = self._game
+        seat = self._seat_of.get(agent)
+        if seat is None:
+            raise EnvError(f"agent {shown(agent)} must be one of {', '.join(self.possible_agents)}")
+        if game.match is None:
+            self._check_begun("observe")
+        if self._mask_in_observation:
+            return {"observation": game.observe(seat), "action_mask": game.mask(seat)}
+        return game.observe(seat)
+
+    def state(self) -> np.ndarray:
+        """The observation of the seat to move (seat 0 when nobody is) and all that is secret; see the module."""
+        self._check_begun("state")
+        return self._game.state()
+
+    def render(self) -> Any:
+        """What `render_mode` says: prints and returns None, or returns the text or the picture (uint8, height × width × 3)."""
+        self._check_begun("render")
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() shows nothing without a render_mode: make the environment with one")
+            return None
+        return self._game.render(self.render_mode, self.render_seat)
+
+    def close(self) -> None:
+        """Nothing is held that would have to be released."""
+
+    def clone(self) -> raw_env:
+        """An independent environment in the same state: the same actions lead to the same rewards and later deals.
+
+        The spaces are shared, with the generators that `sample` draws from; `deepcopy` copies them too.
+        """
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._game = self._game.copy()
+        twin.agents = self.agents.copy()
+        twin.rewards, twin._cumulative_rewards = self.rewards.copy(), self._cumulative_rewards.copy()
+        twin.terminations, twin.truncations = self.terminations.copy(), self.truncations.copy()
+        twin.infos = {agent: {**info, "action_mask": info["action_mask"].copy()} for agent, info in self.infos.items()}
+        return twin
+
+    def _check_begun(self, what: str) -> None:
+        if self._game.match is None:
+            raise gymnasium.error.ResetNeeded(f"reset() must be called before {what}")
+
+
+class _Cloning(BaseWrapper):
+    """A wrapper of ours: `clone()` copies it as well as what it wraps, and what needs no wrapping goes straight through."""
+
+    def clone(self) -> Any:
+        """An independent environment in the same state, in the same wrappers; see `raw_env.clone`."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.env = self.env.clone()  # type: ignore[attr-defined]  # what we wrap has it
+        return twin
+
+    def __str__(self) -> str:
+        return str(self.env)
+
+
+class _InBounds(_Cloning, AssertOutOfBoundsWrapper):
+    """PettingZoo's wrapper: a number that is no action fails at once."""
+
+
+class _InOrder(_Cloning, OrderEnforcingWrapper):
+    """PettingZoo's wrapper: nothing is asked before `reset`."""
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """As `AECEnv.last`, without asking each wrapper for each part."""
+        return self.unwrapped.last(observe) if self._has_reset else super().last(observe)
+
+
+class _TurnByTurn(turn_based_aec_to_parallel_wrapper):
+    """PettingZoo's wrapper: in each step one agent is listened to, the one that `infos[agent]["active_agent"]` names."""
+
+    def clone(self) -> Any:
+        """An independent environment in the same state; see `raw_env.clone`."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.aec_env = self.aec_env.clone()  # type: ignore[attr-defined]  # what we wrap has it
+        if hasattr(self, "agents"):
+            twin.agents = twin.aec_env.agents
+        return twin
+
+
+def env(
+    rules: str | Ruleset | Mapping[str, Any] = "german", *, illegal: str = "terminate", **options: Any
+) -> AECEnv[str, Any, Any]:
+    """The environment in the conventional wrappers; for the arguments see `raw_env`.
+
+    An illegal action ends the match, as PettingZoo's own wrapper would have it, but done by the environment itself: so the
+    next match begins clean, and the infos say who it was.
+    """
+    return _InOrder(_InBounds(raw_env(rules, illegal=illegal, **options)))
+
+
+def parallel_env(rules: str | Ruleset | Mapping[str, Any] = "german", *, illegal: str = "terminate", **options: Any) -> Any:
+    """The environment behind PettingZoo's parallel interface, turn by turn; for the arguments see `raw_env`."""
+    return _TurnByTurn(env(rules, illegal=illegal, **options))
