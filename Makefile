@@ -9,12 +9,14 @@ DEALS ?= 2000
 .PHONY: demo test lint install clean
 
 demo: $(VENV)/installed  ## Train German four-handed for MINUTES, then play the result against the built-in players.
-	$(BIN)/python -m train.demo --minutes $(MINUTES) --deals $(DEALS)
+	$(BIN)/python -m train.ppo --rules german --players 4 --minutes $(MINUTES) --out runs/demo
+	$(BIN)/napoleon tournament --rules german --players runs/demo/agent.onnx,rule,random --deals $(DEALS) --html runs/demo/tournament.html
+	@echo "The agent is runs/demo/agent.onnx, the tournament runs/demo/tournament.html, the curves: $(BIN)/tensorboard --logdir runs/demo/log"
 
 test: $(VENV)/installed  ## Lint, types, tests.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/pytest -n auto
 
 install: $(VENV)/installed

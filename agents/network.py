@@ -60,9 +60,9 @@ class ActorCritic(nn.Module):
         self.actor = Tower(n, width, depth, len(inputs.actions), 0.01)
         self.critic = Tower(n + len(inputs.hidden), width, depth, 1, 1.0)
 
-    def logits(self, observation: Tensor, mask: Tensor) -> Tensor:
-        """Masked logits [B, A] of selected observation columns [B, C] and selected mask columns [B, A], both int8."""
-        return mask_logits(self.actor(observation * self.scale), mask)
+    def logits(self, observation: Tensor) -> Tensor:
+        """Logits [B, A] of all selected actions, legal or not, from selected observation columns, int8 [B, C]."""
+        return self.actor(observation * self.scale)
 
     def value(self, observation: Tensor, hidden: Tensor) -> Tensor:
         """What is still to be won by the seat to move, in scaled reward, [B]."""
@@ -70,17 +70,19 @@ class ActorCritic(nn.Module):
         return self.critic(x).squeeze(1)
 
 
-def mask_logits(logits: Tensor, mask: Tensor) -> Tensor:
-    """`logits` where `mask` is set, MASKED elsewhere."""
-    return torch.where(mask.bool(), logits, MASKED)
+def log_prob_and_entropy(logits: Tensor, legal: Tensor, choice: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-probability of the action chosen and entropy in nats, both [B], of the policy over the legal actions alone.
 
+    Args:
+        logits: [B, A].
+        legal: the numbers of the legal actions, int64 [B, K], in any order; after the last of a row, -1.
+        choice: place in `legal` of the action chosen, int64 [B].
 
-def log_prob_and_entropy(masked_logits: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probability of `action` and entropy in nats, both [B], of a distribution over masked logits [B, A].
-
-    With a single legal action both are exactly 0 and gradients stay finite: an illegal probability is exactly 0 and its
-    log-probability finite, so their product is 0.
+    Few of the actions are ever legal, so the softmax runs over K columns and not over A. With a single legal action both
+    results are exactly 0 and gradients finite: an absent probability is exactly 0 and its log-probability finite.
     """
-    log_p = masked_logits - masked_logits.logsumexp(1, keepdim=True)
-    entropy = -(log_p.exp() * log_p).sum(1)
-    return log_p.gather(1, action.unsqueeze(1)).squeeze(1), entropy
+    there = legal >= 0
+    chosen_from = torch.where(there, logits.gather(1, legal.clamp(min=0)), MASKED)
+    log_p = chosen_from.log_softmax(1)
+    entropy = -torch.where(there, log_p.exp() * log_p, 0.0).sum(1)
+    return log_p.gather(1, choice.unsqueeze(1)).squeeze(1), entropy

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from napoleon_env.dealing import uniform
 from napoleon_env.jit import jit
 from napoleon_env.match import View
 from napoleon_env.notation import N_ACTIONS, N_SUITS, VERSION, shown
@@ -27,6 +28,7 @@ from napoleon_env.observation import (
     suit_places,
     true_action,
 )
+from napoleon_env.players import StatesPlayer
 from napoleon_env.ruleset import Ruleset
 
 METADATA_KEY: Final = "napoleon"
@@ -58,7 +60,7 @@ def _encode_all(
 
 
 @jit
-def _choose(logits: Any, mask: Any, places: Any, uniform: Any, sample: bool, actions: Any) -> None:
+def _choose(logits: Any, mask: Any, places: Any, seeds: Any, sample: bool, actions: Any) -> None:
     """The most likely legal action of each row, or one drawn from the softmax; in the rules' own suits."""
     for i in range(len(logits)):
         best = -1
@@ -70,7 +72,7 @@ def _choose(logits: Any, mask: Any, places: Any, uniform: Any, sample: bool, act
             for a in range(N_ACTIONS):
                 if mask[i, a]:
                     total += np.exp(logits[i, a] - logits[i, best])
-            left = uniform[i] * total
+            left = uniform(seeds[i]) * total
             for a in range(N_ACTIONS):
                 if mask[i, a]:
                     left -= np.exp(logits[i, a] - logits[i, best])
@@ -80,7 +82,7 @@ def _choose(logits: Any, mask: Any, places: Any, uniform: Any, sample: bool, act
         actions[i] = true_action(best, places[i])
 
 
-class OnnxPlayer:
+class OnnxPlayer(StatesPlayer):
     """Plays an agent file.
 
     Args:
@@ -96,7 +98,7 @@ class OnnxPlayer:
             import onnxruntime
         except ImportError as error:
             raise AgentError("running an agent file needs onnxruntime: pip install 'napoleon-env[agents]'") from error
-        self.path, self.sample = Path(path), sample
+        self.path, self.sample, self.deterministic = Path(path), sample, not sample
         if not self.path.is_file():
             raise AgentError(f"agent file {shown(str(path), 200)} does not exist")
         options = onnxruntime.SessionOptions()
@@ -132,7 +134,7 @@ class OnnxPlayer:
         self._canonical = suit_order == "canonical"
         return metadata
 
-    def run(self, observation: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
+    def run(self, observation: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
         """The network's outputs by name for rows of observations and masks."""
         names = [o.name for o in self._session.get_outputs()]
         feed = {"observation": observation, "action_mask": mask}
@@ -150,26 +152,17 @@ class OnnxPlayer:
         Returns:
             Action ids, int64 (n,).
         """
-        n = len(states)
         logits, mask, places = self._logits(states, rules, seats)
-        uniform = np.array([np.random.default_rng(int(s)).random() for s in seeds]) if self.sample else np.zeros(n)
-        actions = np.empty(n, np.int64)
-        _choose(logits, mask, places, uniform, self.sample, actions)
+        actions = np.empty(len(states), np.int64)
+        _choose(logits, mask, places, seeds, self.sample, actions)
         return actions
 
-    def _logits(
-        self, states: np.ndarray, rules: Ruleset, seats: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _logits(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n = len(states)
         observation, mask = np.empty((n, OBSERVATION_SIZE), np.int8), np.empty((n, N_ACTIONS), np.int8)
         places = np.empty((n, N_SUITS), np.int8)
         _encode_all(states, rules.struct, rules_features(rules), self._canonical, seats, observation, mask, places)
         return self.run(observation, mask)["logits"], mask, places
-
-    def act(self, view: View) -> int:
-        """The action for one seat at one table."""
-        seed = np.array([view.rng().integers(2**63)], np.uint64)
-        return int(self.act_states(view.state, view.rules, np.array([view.seat]), seed)[0])
 
     def probabilities(self, view: View) -> np.ndarray:
         """The policy, float64 of shape (N_ACTIONS,); what `sample` draws from."""

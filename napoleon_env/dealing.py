@@ -44,7 +44,7 @@ def fork(key: Any, number: int) -> Any:
 
 
 @jit
-def _below(word: Any, bound: int) -> tuple[Any, int]:
+def _below(word: Any, bound: int) -> tuple[Any, Any]:
     """Draw uniformly from 0 … bound - 1; returns the advanced generator word and the number.
 
     Multiply-shift with rejection (Lemire, "Fast random integer generation in an interval", 2019), so exactly uniform.
@@ -56,6 +56,12 @@ def _below(word: Any, bound: int) -> tuple[Any, int]:
         product = (_mix(word) & _LOW_32) * n
         if (product & _LOW_32) >= least:
             return word, np.int64(product >> np.uint64(32))
+
+
+@jit
+def uniform(word: Any) -> float:
+    """A number in [0, 1) for a generator word, the same one every time."""
+    return np.float64(_mix(word + _GOLDEN) >> np.uint64(11)) * 2.0**-53
 
 
 @jit

@@ -41,8 +41,7 @@ from napoleon_env.aec_env import (
     check_word,
     observation_space,
 )
-from napoleon_env.dealing import STREAMS, check_seed, deal_key, random_deal, random_match
-from napoleon_env.dealing import fork
+from napoleon_env.dealing import STREAMS, check_seed, deal_key, fork, random_deal, random_match
 from napoleon_env.jit import jit
 from napoleon_env.match import FinishedDeal, Match
 from napoleon_env.notation import ACTION_NAMES, N_ACTIONS, N_SUITS, NO_SEAT, NotationError, shown, whole

@@ -8,7 +8,7 @@ from typing import Any
 
 import numba
 from llvmlite import ir
-from numba.core import event, types
+from numba.core import config, event, types
 from numba.extending import intrinsic
 
 _told = False
@@ -39,40 +39,46 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(function)
 
 
-@intrinsic
-def _cttz(context: Any, mask: Any) -> Any:
+def _type_cttz(context: Any, mask: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.int64), generate
 
 
-@intrinsic
-def _ctpop(context: Any, mask: Any) -> Any:
+def _type_ctpop(context: Any, mask: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.int64(types.int64), generate
 
 
-if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set at run time from the environment
+cttz: Any = intrinsic(_type_cttz)
+"""The processor's count of trailing zeros, inside compiled functions alone."""
+ctpop: Any = intrinsic(_type_ctpop)
+"""The processor's count of set bits, inside compiled functions alone."""
 
-    def lowest_bit(mask: int) -> int:
-        """The number of the lowest bit set in a mask that is not 0."""
-        return (int(mask) & -int(mask)).bit_length() - 1
 
-    def count_bits(mask: int) -> int:
-        """How many bits are set."""
-        return int(mask).bit_count()
+def _lowest_bit(mask: int) -> int:
+    return (int(mask) & -int(mask)).bit_length() - 1
 
-else:
 
-    @jit
-    def lowest_bit(mask: int) -> int:
-        """The number of the lowest bit set in a mask that is not 0."""
-        return _cttz(mask)
+def _count_bits(mask: int) -> int:
+    return int(mask).bit_count()
 
-    @jit
-    def count_bits(mask: int) -> int:
-        """How many bits are set."""
-        return _ctpop(mask)
+
+@jit
+def _compiled_lowest_bit(mask: int) -> int:
+    return cttz(mask)
+
+
+@jit
+def _compiled_count_bits(mask: int) -> int:
+    return ctpop(mask)
+
+
+UNCOMPILED = bool(getattr(config, "DISABLE_JIT", False))
+lowest_bit: Callable[[int], int] = _lowest_bit if UNCOMPILED else _compiled_lowest_bit
+"""The number of the lowest bit set in a mask that is not 0."""
+count_bits: Callable[[int], int] = _count_bits if UNCOMPILED else _compiled_count_bits
+"""How many bits of a mask are set."""

@@ -396,7 +396,8 @@ class Match(Situation):
         if not core.is_legal(state, rules, number):
             raise IllegalActionError(self._why_illegal(number))
         if DISCARD <= number < PLAY and state["cards"][self.rules.players * self.rules.hand_size] == NO_CARD:
-            raise IllegalActionError(f"seat {self.seat} may not {ACTION_NAMES[number]}: no card to draw is listed in the stock (R7)")
+            refused = f"seat {self.seat} may not {ACTION_NAMES[number]}"
+            raise IllegalActionError(f"{refused}: no card to draw is listed in the stock (R7)")
         core.apply(state, rules, number)
         if state["phase"] != core.NO_DEAL:
             return None

@@ -129,9 +129,7 @@ HIDDEN_SIZE: Final = sum(f.size for f in HIDDEN_FEATURES)
 
 def observation_layout() -> list[dict[str, Any]]:
     """The layout as rows of name, start, stop, shape, low, high and meaning; an observation is their concatenation."""
-    return [
-        {"name": f.name, "start": _STARTS[f.name], "stop": _STARTS[f.name] + f.size, **f._asdict()} for f in FEATURES
-    ]
+    return [{"name": f.name, "start": _STARTS[f.name], "stop": _STARTS[f.name] + f.size, **f._asdict()} for f in FEATURES]
 
 
 def observation_bounds() -> tuple[np.ndarray, np.ndarray]:
@@ -267,7 +265,7 @@ def suit_places(state: Any, rules: Any, seat: int, canonical: bool, places: Any)
 
 
 @jit
-def _place_of(card: int, places: Any) -> int:
+def _place_of(card: int, places: Any) -> Any:
     """The number under which a card is seen."""
     return N_RANKS * np.int64(places[card // N_RANKS]) + card % N_RANKS
 
@@ -459,9 +457,7 @@ def observe(state: np.ndarray, rules: Ruleset, seat: int, canonical: bool = Fals
 
 
 @jit
-def _observe(
-    state: Any, rules: Any, fixed: Any, seat: int, canonical: bool, observation: Any, mask: Any, places: Any
-) -> None:
+def _observe(state: Any, rules: Any, fixed: Any, seat: int, canonical: bool, observation: Any, mask: Any, places: Any) -> None:
     suit_places(state[0], rules[0], seat, canonical, places)
     encode(state[0], rules[0], fixed, seat, places, observation)
     encode_mask(state[0], rules[0], seat, places, mask)

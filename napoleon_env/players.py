@@ -1,4 +1,4 @@
-"""What a player is, and the players that need no search and no training: random, rule of thumb, human.
+"""What a player is, and those that need no search and no training: random, rule of thumb, counting, human.
 
 A player sees a `View`, never a match, and answers with a legal action. Its randomness comes from `View.rng`, so that a
 tournament gives the same result in any order and on any number of processes.
@@ -6,14 +6,21 @@ tournament gives the same result in any order and on any number of processes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol, runtime_checkable
+from secrets import randbits
+from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 
+from napoleon_env import rules as core
+from napoleon_env.counting import counting_action
+from napoleon_env.dealing import uniform
+from napoleon_env.jit import count_bits, jit, lowest_bit
 from napoleon_env.match import View
 from napoleon_env.notation import ACTION_NAMES, N_ACTIONS, NotationError, action_id, shown
 from napoleon_env.render import text
+from napoleon_env.ruleset import Ruleset
 from napoleon_env.thumb import thumb_action
 
 
@@ -21,8 +28,9 @@ from napoleon_env.thumb import thumb_action
 class Player(Protocol):
     """Anything that decides for a seat.
 
-    Two methods are optional and looked for by name: `act_many(views) -> sequence of actions` decides for many tables at once,
-    and `probabilities(view) -> float array of shape (N_ACTIONS,)` tells how likely each action is to be chosen.
+    Optional, and looked for by name: `act_many(views) -> sequence of actions` decides for many tables at once, `act_states`
+    does so on their states (`StatesPlayer`), `probabilities(view) -> float array of shape (N_ACTIONS,)` tells how likely each
+    action is to be chosen, and `deterministic = True` says that nothing is drawn by lot.
     """
 
     def act(self, view: View) -> int | str:
@@ -36,26 +44,30 @@ def act_many(player: Player, views: Sequence[View]) -> list[int | str]:
     return list(batched(views)) if batched else [player.act(view) for view in views]
 
 
-class RandomPlayer:
-    """Chooses uniformly among the legal actions."""
-
-    def act(self, view: View) -> int:
-        """One legal action, all equally likely."""
-        legal = view.legal_ids()
-        return legal[int(view.rng().integers(len(legal)))]
-
-    def probabilities(self, view: View) -> np.ndarray:
-        """Equal over the legal actions; float64 of shape (N_ACTIONS,)."""
-        mask = view.mask()
-        assert mask.shape == (N_ACTIONS,)
-        return mask / mask.sum()
+def decision_seed(view: View) -> np.ndarray:
+    """The seed of a view's own randomness as `act_states` takes it, uint64 of shape (1,); a new one where none was given."""
+    return np.array([randbits(64) if view.seed is None else view.seed], np.uint64)
 
 
-class RulePlayer:
-    """Bids and plays by rules of thumb, as a sensible person would; the same decision in the same position, always.
+class StatesPlayer(ABC):
+    """A player that decides for many tables in one compiled call; for one table it asks itself about an array of one."""
 
-    What the rules are is told in `thumb`, which decides in some microseconds.
-    """
+    deterministic = True
+    """It draws nothing by lot: a tournament asks it once where it meets the same position again."""
+
+    @abstractmethod
+    def act_states(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        """Decide at n tables.
+
+        Args:
+            states: dtype rules.STATE, shape (n,); nothing that the seat may not know is read.
+            rules: of all tables.
+            seats: int64 (n,), for whom; each is to act.
+            seeds: uint64 (n,), of each decision's own randomness.
+
+        Returns:
+            Action ids, int64 (n,).
+        """
 
     def act(self, view: View) -> int:
         """The id of one legal action.
@@ -64,13 +76,74 @@ class RulePlayer:
             TurnError: it is not this seat's turn.
         """
         _check_turn(view)
-        return int(thumb_action(view.state[0], view.rules.struct[0], np.int64(view.seat)))
+        return int(self.act_states(view.state, view.rules, np.array([view.seat]), decision_seed(view))[0])
 
     def probabilities(self, view: View) -> np.ndarray:
         """One for the action that `act` chooses, zero for all others; float64 of shape (N_ACTIONS,)."""
         chosen = np.zeros(N_ACTIONS)
         chosen[self.act(view)] = 1.0
         return chosen
+
+
+class RandomPlayer(StatesPlayer):
+    """Chooses uniformly among the legal actions."""
+
+    deterministic = False
+
+    def act_states(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        """One legal action at each table, all equally likely."""
+        actions = np.empty(len(states), np.int64)
+        _random_actions(states, rules.struct, seeds, actions)
+        return actions
+
+    def probabilities(self, view: View) -> np.ndarray:
+        """Equal over the legal actions; float64 of shape (N_ACTIONS,)."""
+        mask = view.mask()
+        return mask / mask.sum()
+
+
+class RulePlayer(StatesPlayer):
+    """Bids and plays by a few rules of thumb (`thumb`), as a sensible person would without reckoning."""
+
+    def act_states(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        """What the rules of thumb say at each table."""
+        actions = np.empty(len(states), np.int64)
+        _thumb_actions(states, rules.struct, seats, actions)
+        return actions
+
+
+class CountingPlayer(StatesPlayer):
+    """Reckons the chance of every card to take a trick (`counting`): as strong as a small search, in a microsecond."""
+
+    def act_states(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        """What counting says at each table."""
+        actions = np.empty(len(states), np.int64)
+        _counting_actions(states, rules.struct, seats, actions)
+        return actions
+
+
+@jit
+def _random_actions(states: Any, rules: Any, seeds: Any, actions: Any) -> None:
+    for i in range(len(states)):
+        named, cards, base = core.legal(states[i], rules[0])
+        n_named = count_bits(named)
+        place = np.int64(uniform(seeds[i]) * (n_named + count_bits(cards)))
+        chosen = named if place < n_named else cards
+        for _ in range(place if place < n_named else place - n_named):
+            chosen &= chosen - 1
+        actions[i] = lowest_bit(chosen) + (0 if place < n_named else base)
+
+
+@jit
+def _thumb_actions(states: Any, rules: Any, seats: Any, actions: Any) -> None:
+    for i in range(len(states)):
+        actions[i] = thumb_action(states[i], rules[0], seats[i])
+
+
+@jit
+def _counting_actions(states: Any, rules: Any, seats: Any, actions: Any) -> None:
+    for i in range(len(states)):
+        actions[i] = counting_action(states[i], rules[0], seats[i])
 
 
 class TurnError(ValueError):

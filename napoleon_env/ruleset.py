@@ -179,7 +179,8 @@ class Ruleset:
         """The most that one failed contract can cost its declarer, the pot aside, in the units of payoffs (at least 1)."""
         if self.payment == "points_only":
             return 1
-        bids = [n for n in range(1, self.hand_size + 1) if n >= self.min_bid or (n == 1 and self.all_pass == "dealer_plays_one")]
+        forced = {1} if self.all_pass == "dealer_plays_one" else set()
+        bids = forced | set(range(self.min_bid, self.hand_size + 1))
         plain = [n * self.stake * (self.slam[1] if n == self.hand_size else 1) for n in bids]
         special = [pair[1] * self.stake for pair in (self.misere, self.wellington, self.blucher) if pair]
         shares = self.players - 1 + (1 if self.has_pot else 0)

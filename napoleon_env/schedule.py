@@ -22,7 +22,7 @@ import numpy as np
 from napoleon_env.notation import VERSION, shown, whole
 from napoleon_env.ruleset import Ruleset
 
-TABLES_PER_BLOCK: Final = 4096
+TABLES_PER_BLOCK: Final = 2048
 """About how many tables are played at once, where all entrants decide for many tables in one call."""
 SLOW_TABLES_PER_BLOCK: Final = 128
 """The same where one does not: less is lost when a run is stopped."""
@@ -44,6 +44,7 @@ class Schedule:
         seed: names the deals and the randomness of decisions.
         deals: how many matches each table is repeated for; one of them is one observation.
         block: deals that are played and stored together.
+        losses: also count what every card gives away against open cards (double dummy).
         control: further deals that are only called for each deal, to take luck out of the result (`control`); 0 for none.
 
     Raises:
@@ -56,6 +57,7 @@ class Schedule:
     deals: int
     block: int
     control: int = 0
+    losses: bool = False
 
     def __post_init__(self) -> None:
         if len(self.names) < 2:
@@ -87,6 +89,7 @@ class Schedule:
             "deals": self.deals,
             "block": self.block,
             "control": self.control,
+            "losses": self.losses,
             "score": self.score,
         }
 

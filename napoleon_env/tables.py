@@ -22,7 +22,7 @@ from napoleon_env import rules as core
 from napoleon_env.dealing import check_seed, deal_key, fork, random_deal
 from napoleon_env.jit import jit, lowest_bit
 from napoleon_env.match import FinishedDeal, Match, View
-from napoleon_env.notation import ACTION_NAMES, MAX_PLAYERS, N_ACTIONS, NO_SEAT, NotationError, action_id, shown, whole
+from napoleon_env.notation import ACTION_NAMES, MAX_PLAYERS, N_ACTIONS, NO_SEAT, PLAY, NotationError, action_id, shown, whole
 from napoleon_env.players import act_many
 from napoleon_env.ruleset import Ruleset
 
@@ -41,6 +41,10 @@ TALLY: Final = np.dtype(
         ("defender_payoff", np.int64),
         ("void_payoff", np.int64),  # antes
         ("decisions", np.int64),  # forced ones too
+        ("declarer_cards", np.int64),  # cards with a choice, played as declarer, where a solver looked on
+        ("declarer_loss", np.int64),  # what they gave away against open cards, in what the declarer is paid
+        ("defender_cards", np.int64),
+        ("defender_loss", np.int64),
         ("seats", np.int64, MAX_PLAYERS),  # matches begun in each seat
         ("places", np.int64, MAX_PLAYERS),  # matches begun so many places to the left of the dealer
         ("dealt", np.int64, MAX_PLAYERS),  # matches begun by the dealer in each seat
@@ -261,6 +265,7 @@ def play_tables(
     dealers: np.ndarray | None = None,
     tables: np.ndarray | None = None,
     recorder: Recorder | None = None,
+    solver: Any = None,
 ) -> Played:
     """Play n matches to their ends.
 
@@ -274,8 +279,10 @@ def play_tables(
         dealers: int64 (n,): who deals first; by default seat d mod players in match d.
         tables: int64 (n,): numbers for `Forfeit.table`; by default 0 … n - 1.
         recorder: told of every deal that ends.
+        solver: a `solver.Solver` that looks on, for the double-dummy loss of every card with a choice.
     """
     room = _Room(players, rules, seed, deals, assigned, keys, np.arange(len(deals)) if tables is None else tables, recorder)
+    room.solver = solver
     first = deals % rules.players if dealers is None else dealers
     with np.errstate(over="ignore"):  # the words of the generator wrap, on purpose; only uncompiled numpy minds
         room.begin(first)
@@ -300,6 +307,7 @@ class _Room:
     ) -> None:
         n = len(deals)
         self.players, self.rules, self.recorder = players, rules, recorder
+        self.solver: Any = None
         self.key, self.base = deal_key(seed, 0, "evaluation"), decision_base(seed)
         self.deals, self.assigned, self.keys, self.tables = (
             np.ascontiguousarray(x, np.int64) for x in (deals, assigned, keys, tables)
@@ -353,8 +361,28 @@ class _Room:
             question = question.rows(first)
         answers, faults = ask(player, question)
         actions = answers[which]
+        if self.solver is not None:
+            self._count_losses(entrant, rows, actions)
         for k in np.flatnonzero(~self._play(rows, actions)):
             self._forfeit(int(rows[k]), entrant, faults.get(int(which[k])) or self._why_illegal(int(rows[k]), int(actions[k])))
+
+    def _count_losses(self, entrant: int, rows: np.ndarray, actions: np.ndarray) -> None:
+        """Add what the cards about to be played give away, against open cards that both sides then play at their best."""
+        cards = (self.states["phase"][rows] == core.TRICKS) & (actions >= PLAY) & (actions < N_ACTIONS)
+        if not cards.any():
+            return
+        states, chosen = self.states[rows[cards]], actions[cards] - PLAY
+        tricks, payoffs = self.solver.solve_states(states, self.rules, objective="payoff")
+        legal = tricks >= 0
+        declares = states["seat"] == states["declarer"]
+        sign = np.where(declares, 1, -1)[:, None]  # the payoff is the declarer's; defenders want it low
+        values = np.where(legal, sign * payoffs, np.iinfo(np.int64).min)
+        places = np.arange(len(states))
+        losses = values.max(1) - values[places, chosen]
+        for role, mine in (("declarer", declares), ("defender", ~declares)):
+            counted = mine & legal[places, chosen]
+            self.tally[f"{role}_cards"][entrant] += counted.sum()
+            self.tally[f"{role}_loss"][entrant] += losses[counted].sum()
 
     def _play(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Carry out an action at each of some tables; which of them were legal and so done, as booleans."""

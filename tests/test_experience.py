@@ -5,7 +5,17 @@ import pytest
 
 from agents.network import Inputs
 from napoleon_env import Ruleset, VectorEnv
-from train.experience import BIDDING, DECLARER, DEFENDER, Experience, advantages, relative_payoffs, sample, varying_inputs
+from train.experience import (
+    BIDDING,
+    DECLARER,
+    DEFENDER,
+    Experience,
+    advantages,
+    list_legal,
+    relative_payoffs,
+    sample,
+    varying_inputs,
+)
 
 
 def column(*values: object) -> np.ndarray:
@@ -65,13 +75,15 @@ def test_relative_payoffs_subtract_the_mean_of_the_others() -> None:
 def test_actions_are_drawn_as_often_as_the_policy_says() -> None:
     n = 40_000
     logits = np.tile(np.log(np.array([[0.5, 0.25, 0.2, 0.05]], np.float32)), (n, 1))
-    mask = np.tile(np.array([[1, 1, 0, 1]], np.int8), (n, 1))
-    action, log_prob = np.zeros(n, np.int64), np.zeros(n, np.float32)
-    sample(logits, mask, np.random.default_rng(0).random(n), action, log_prob)
-    expected = np.array([0.5, 0.25, 0.0, 0.05]) / 0.8
-    share = np.bincount(action, minlength=4) / n
+    legal = np.empty((n, 4), np.int64)
+    list_legal(np.tile(np.array([[1, 1, 0, 0, 1]], np.int8), (n, 1)), np.array([0, 1, 3, 4]), legal)
+    assert legal[0].tolist() == [0, 1, 3, -1]
+    choice, log_prob = np.zeros(n, np.int64), np.zeros(n, np.float32)
+    sample(logits, legal, np.random.default_rng(0).random(n), choice, log_prob)
+    expected = np.array([0.5, 0.25, 0.05]) / 0.8
+    share = np.bincount(choice, minlength=3) / n
     assert share == pytest.approx(expected, abs=4 * 0.5 / n**0.5)  # four standard errors
-    assert np.exp(log_prob) == pytest.approx(expected[action], rel=1e-5)
+    assert np.exp(log_prob) == pytest.approx(expected[choice], rel=1e-5)
 
 
 def test_forced_moves_are_left_out_and_roles_are_told_apart() -> None:
@@ -79,10 +91,10 @@ def test_forced_moves_are_left_out_and_roles_are_told_apart() -> None:
     env.reset()
     inputs = varying_inputs([env.rules], "fixed", ())
     experience = Experience(env, inputs, 40, 1.0, False, np.random.default_rng(0))
-    batch = experience.rollout(lambda seen, mask: np.zeros(mask.shape, np.float32))
-    assert (batch.mask.sum(2) >= 2).all()
+    batch = experience.rollout(lambda seen: np.zeros((len(seen), len(inputs.actions)), np.float32))
+    assert (batch.legal[..., 1] >= 0).all()
     assert set(np.unique(batch.role)) == {BIDDING, DECLARER, DEFENDER}
-    chosen = experience.actions[batch.action]
+    chosen = experience.actions[batch.taken()]
     assert (batch.role[chosen <= 12] == BIDDING).all()
     assert (batch.role[(chosen >= 13) & (chosen < 72)] == DECLARER).all()  # announce, exchange
 

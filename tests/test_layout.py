@@ -25,6 +25,7 @@ ORDER = (
     "solver_core",
     "solver_states",
     "solver",
+    "counting",
     "thumb",
     "players",
     "belief",
@@ -33,6 +34,9 @@ ORDER = (
     "statistics",
     "schedule",
     "tables",
+    "control",
+    "result",
+    "journal",
     "external",
     "roster",
     "vector_env",
@@ -40,8 +44,10 @@ ORDER = (
     "gym_env",
     "tournament",
     "report",
+    "analysis",
     "adapters",
     "viewer",
+    "bench",
     "__main__",
 )
 """The files and folders of napoleon_env: each imports only from those before it (DESIGN.md, Layout). A file that is not there

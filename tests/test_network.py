@@ -5,31 +5,38 @@ import math
 import pytest
 import torch
 
-from agents.network import MASKED, ActorCritic, Inputs, log_prob_and_entropy, mask_logits
+from agents.network import ActorCritic, Inputs, log_prob_and_entropy
 
 
-def masked(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    return mask_logits(logits, mask.to(torch.int8))
+def numbers(mask: torch.Tensor) -> torch.Tensor:
+    """[B, A] of booleans as the numbers of what is set, then -1."""
+    order = torch.where(mask, torch.arange(mask.shape[1]), mask.shape[1]).sort(1).values
+    return torch.where(order < mask.shape[1], order, -1)[:, : int(mask.sum(1).max())]
 
 
-def test_probabilities_of_masked_logits_sum_to_one_and_illegal_ones_are_exactly_zero() -> None:
+def test_probabilities_of_the_legal_actions_sum_to_one_and_an_absent_one_is_exactly_zero() -> None:
     generator = torch.Generator().manual_seed(0)
     for scale in (1e-3, 1.0, 1e3):
         logits = torch.randn(20_000, 124, generator=generator) * scale
-        mask = torch.rand(20_000, 124, generator=generator) < torch.rand(20_000, 1, generator=generator)
+        mask = torch.rand(20_000, 124, generator=generator) < torch.rand(20_000, 1, generator=generator) / 8
         mask[:, 0] |= ~mask.any(1)
-        p = masked(logits, mask).softmax(1)
+        legal = numbers(mask)
+        places = torch.arange(legal.shape[1])
+        log_probs = torch.stack([log_prob_and_entropy(logits, legal, k.expand(len(logits)))[0] for k in places], 1)
+        assert log_probs.isfinite().all()
+        p = log_probs.exp()
         assert torch.allclose(p.sum(1), torch.ones(len(p)), atol=1e-5)
-        assert (p[~mask] == 0).all()
-        log_prob, entropy = log_prob_and_entropy(masked(logits, mask), mask.float().argmax(1))
-        assert log_prob.isfinite().all()
-        assert (entropy >= -1e-5).all()
-        assert (entropy <= math.log(124) + 1e-5).all()
+        assert (p[legal < 0] == 0).all()
+        reference = torch.where(mask, logits.double(), -torch.inf).softmax(1).gather(1, legal.clamp(min=0))
+        assert torch.allclose(p[legal >= 0].double(), reference[legal >= 0], atol=1e-5)
+        entropy = log_prob_and_entropy(logits, legal, places[0].expand(len(logits)))[1]
+        expected = torch.special.entr(torch.where(legal >= 0, reference, 0.0)).sum(1)
+        assert torch.allclose(entropy.double(), expected, atol=1e-4)
 
 
 def test_one_legal_action_has_entropy_zero_and_finite_gradients() -> None:
     logits = torch.tensor([[3.0, -200.0, 50.0]], requires_grad=True)
-    log_prob, entropy = log_prob_and_entropy(masked(logits, torch.tensor([[0, 1, 0]])), torch.tensor([1]))
+    log_prob, entropy = log_prob_and_entropy(logits, torch.tensor([[1, -1]]), torch.tensor([0]))
     assert log_prob.item() == 0
     assert entropy.item() == 0
     (log_prob + entropy).sum().backward()
@@ -37,16 +44,10 @@ def test_one_legal_action_has_entropy_zero_and_finite_gradients() -> None:
     assert logits.grad.tolist() == [[0.0, 0.0, 0.0]]
 
 
-@pytest.mark.parametrize("k", [2, 5, 52])
+@pytest.mark.parametrize("k", [2, 5, 13])
 def test_k_equal_logits_have_entropy_ln_k(k: int) -> None:
-    mask = torch.zeros(1, 124)
-    mask[0, :k] = 1
-    _, entropy = log_prob_and_entropy(masked(torch.zeros(1, 124), mask), torch.tensor([0]))
+    _, entropy = log_prob_and_entropy(torch.zeros(1, 124), torch.arange(k).unsqueeze(0), torch.tensor([0]))
     assert entropy.item() == pytest.approx(math.log(k), abs=1e-6)
-
-
-def test_an_illegal_action_has_the_masked_logit() -> None:
-    assert mask_logits(torch.ones(1, 2), torch.tensor([[1, 0]], dtype=torch.int8)).tolist() == [[1.0, MASKED]]
 
 
 def test_the_critic_sees_hidden_columns_and_the_actor_does_not() -> None:
@@ -56,5 +57,5 @@ def test_the_critic_sees_hidden_columns_and_the_actor_does_not() -> None:
     secret = torch.tensor([[0], [1]], dtype=torch.int8)
     values = net.value(seen, secret)
     assert values[0] != values[1]
-    logits = net.logits(seen, torch.ones(2, 3, dtype=torch.int8))
+    logits = net.logits(seen)
     assert torch.equal(logits[0], logits[1])

@@ -18,6 +18,8 @@ from napoleon_env.ruleset import Ruleset
 from napoleon_env.vector_env import VectorEnv
 
 BIDDING, DECLARER, DEFENDER = 0, 1, 2
+MAX_LEGAL = 13
+"""Most actions that are ever legal at once: pass, hold, misère, two specials and eight bids."""
 ROLES = ("bidding", "declarer", "defender")
 
 _ROWS = {row["name"]: row for row in observation_layout()}
@@ -32,10 +34,10 @@ class Batch(NamedTuple):
     """int8 [T, N, C], the selected columns."""
     hidden: np.ndarray
     """int8 [T, N, H]."""
-    mask: np.ndarray
-    """int8 [T, N, A]."""
-    action: np.ndarray
-    """int64 [T, N], an index into the selected actions."""
+    legal: np.ndarray
+    """int64 [T, N, MAX_LEGAL]: the legal ones among the selected actions by number, then -1."""
+    choice: np.ndarray
+    """int64 [T, N]: the place in `legal` of the action taken."""
     log_prob: np.ndarray
     """float32 [T, N]."""
     role: np.ndarray
@@ -46,6 +48,10 @@ class Batch(NamedTuple):
     """float32 [T, N, players]: what the step paid each seat, scaled."""
     match_over: np.ndarray
     """bool [T, N]."""
+
+    def taken(self, t: int | slice = slice(None)) -> np.ndarray:
+        """The numbers of the actions taken among the selected ones, int64 of the shape of `choice[t]`."""
+        return np.take_along_axis(self.legal[t], self.choice[t][..., None], -1)[..., 0]
 
 
 class Experience:
@@ -61,8 +67,8 @@ class Experience:
         self.batch = Batch(
             observation=np.zeros((*shape, len(self.columns)), np.int8),
             hidden=np.zeros((*shape, len(self.hidden_columns)), np.int8),
-            mask=np.zeros((*shape, len(self.actions)), np.int8),
-            action=np.zeros(shape, np.int64),
+            legal=np.zeros((*shape, MAX_LEGAL), np.int64),
+            choice=np.zeros(shape, np.int64),
             log_prob=np.zeros(shape, np.float32),
             role=np.zeros(shape, np.int8),
             seat=np.zeros(shape, np.int64),
@@ -70,19 +76,19 @@ class Experience:
             match_over=np.zeros(shape, np.bool_),
         )
 
-    def rollout(self, logits_of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Batch:
-        """Play `steps` decisions in every match with `logits_of(observation [N, C], mask [N, A]) -> float32 [N, A]`."""
+    def rollout(self, logits_of: Callable[[np.ndarray], np.ndarray]) -> Batch:
+        """Play `steps` decisions in every match with `logits_of(observation [N, C]) -> float32 [N, A]`."""
         env, batch = self.env, self.batch
         for t in range(self.steps):
             _select(env.observation, self.columns, batch.observation[t])
-            _select(env.action_mask, self.actions, batch.mask[t])
+            list_legal(env.action_mask, self.actions, batch.legal[t])
             if env.hidden is not None:
                 _select(env.hidden, self.hidden_columns, batch.hidden[t])
             batch.role[t] = roles(env.observation)
             batch.seat[t] = env.seat
-            logits = logits_of(batch.observation[t], batch.mask[t])
-            sample(logits, batch.mask[t], self.rng.random(env.num_envs), batch.action[t], batch.log_prob[t])
-            env.step(self.actions[batch.action[t]])
+            logits = logits_of(batch.observation[t])
+            sample(logits, batch.legal[t], self.rng.random(env.num_envs), batch.choice[t], batch.log_prob[t])
+            env.step(self.actions[batch.taken(t)])
             reward = env.payoffs.astype(np.float32) * self.scale
             batch.reward[t] = relative_payoffs(reward) if self.relative else reward
             batch.match_over[t] = env.terminated | env.truncated
@@ -143,25 +149,36 @@ def _select(rows: Any, columns: Any, out: Any) -> None:
 
 
 @njit(cache=True)
-def sample(logits: Any, mask: Any, uniform: Any, action: Any, log_prob: Any) -> None:
-    """Draw an action from the softmax over the legal logits of each row; writes its index and log-probability."""
+def list_legal(mask: Any, actions: Any, legal: Any) -> None:
+    """For each row the places in `actions` of what `mask` allows, then -1."""
+    for i in range(legal.shape[0]):
+        n = 0
+        for a in range(len(actions)):
+            if mask[i, actions[a]]:
+                legal[i, n] = a
+                n += 1
+        legal[i, n:] = -1
+
+
+@njit(cache=True)
+def sample(logits: Any, legal: Any, uniform: Any, choice: Any, log_prob: Any) -> None:
+    """Draw from the softmax over the legal logits of each row; writes the place in `legal` and its log-probability."""
     for i in range(logits.shape[0]):
+        n = 0
         best = -np.inf
-        for a in range(logits.shape[1]):
-            if mask[i, a] and logits[i, a] > best:
-                best = logits[i, a]
+        while n < legal.shape[1] and legal[i, n] >= 0:
+            best = max(best, logits[i, legal[i, n]])
+            n += 1
         total = 0.0
-        for a in range(logits.shape[1]):
-            if mask[i, a]:
-                total += np.exp(logits[i, a] - best)
+        for k in range(n):
+            total += np.exp(logits[i, legal[i, k]] - best)
         left = uniform[i] * total
-        for a in range(logits.shape[1]):
-            if mask[i, a]:
-                action[i] = a
-                left -= np.exp(logits[i, a] - best)
-                if left < 0:
-                    break
-        log_prob[i] = logits[i, action[i]] - best - np.log(total)
+        for k in range(n):
+            choice[i] = k
+            left -= np.exp(logits[i, legal[i, k]] - best)
+            if left < 0:
+                break
+        log_prob[i] = logits[i, legal[i, choice[i]]] - best - np.log(total)
 
 
 @njit(cache=True)

@@ -12,6 +12,7 @@ imperfect-information games" (arXiv 2502.08938); critic of PerfectDou (arXiv 220
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -72,11 +73,11 @@ class Args:
     """Matches stepped at once in each process."""
     steps: int = 64
     """Decisions of each match between updates."""
-    epochs: int = 2
+    epochs: int = 1
     """Passes over the decisions of an update."""
-    minibatch: int = 2048
+    minibatch: int = 512
     """Decisions of one gradient step in each process."""
-    lr: float = 1e-3
+    lr: float = 2e-3
     """Adam's step size at the start; falls linearly to 0."""
     clip: float = 0.15
     """PPO's bound on the change of a probability ratio."""
@@ -134,10 +135,10 @@ class Trainer:
         return torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.args.precision == "bf16")
 
     @torch.no_grad()
-    def logits_of(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    def logits_of(self, observation: np.ndarray) -> np.ndarray:
         """The policy in numpy, for the rollout."""
         with self.autocast():
-            return self.net.logits(torch.from_numpy(observation), torch.from_numpy(mask)).numpy()
+            return self.net.logits(torch.from_numpy(observation)).numpy()
 
     @torch.no_grad()
     def values_of(self, batch: Batch) -> np.ndarray:
@@ -181,7 +182,7 @@ class Trainer:
         """One minibatch: PPO's clipped objective, the critic's error, the entropy bonus."""
         args = self.args
         with self.autocast():
-            log_prob, entropy = log_prob_and_entropy(self.net.logits(rows.observation, rows.mask), rows.action)
+            log_prob, entropy = log_prob_and_entropy(self.net.logits(rows.observation), rows.legal, rows.choice)
             value = self.net.value(rows.observation, rows.hidden)
         ratio = (log_prob - rows.log_prob).exp()
         clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
@@ -255,7 +256,7 @@ def normalise_per_role(advantage: np.ndarray, role: np.ndarray, known: np.ndarra
 def auction_facts(batch: Batch, actions: np.ndarray) -> dict[str, float]:
     """Share of calls that are passes, and the mean number bid."""
     bidding = batch.role == 0
-    called = actions[batch.action[bidding]]
+    called = actions[batch.taken()[bidding]]
     bids = called[(called >= 1) & (called <= 8)]
     return {
         "auction/pass rate": float((called == 0).mean()) if len(called) else 0.0,
@@ -269,8 +270,8 @@ class Rows:
 
     observation: Tensor
     hidden: Tensor
-    mask: Tensor
-    action: Tensor
+    legal: Tensor
+    choice: Tensor
     log_prob: Tensor
     role: Tensor
     advantage: Tensor
@@ -281,7 +282,7 @@ class Samples:
     """A batch flattened to [T * N, …], from which minibatches are drawn."""
 
     def __init__(self, batch: Batch, advantage: np.ndarray, target: np.ndarray) -> None:
-        columns = (batch.observation, batch.hidden, batch.mask, batch.action, batch.log_prob, batch.role)
+        columns = (batch.observation, batch.hidden, batch.legal, batch.choice, batch.log_prob, batch.role)
         self.columns = [torch.from_numpy(x.reshape(-1, *x.shape[2:])) for x in columns]
         self.columns += [torch.from_numpy(advantage.reshape(-1)), torch.from_numpy(target)]
 
@@ -328,7 +329,9 @@ def work(rank: int, args: Args) -> None:
     if rank == 0:
         save_agent(args.out / "agent.onnx", trainer.net, [trainer.rules], args.suit_order, training=args.as_json())
     if args.processes > 1:
-        dist.destroy_process_group()
+        dist.barrier()
+        sys.stdout.flush()
+        os._exit(0)  # gloo's threads may abort a process that tears them down after another has gone
 
 
 def main(args: Args) -> None:

@@ -1,0 +1,171 @@
+"""What a tournament has found so far: advantages, ratings, roles, verdicts, forfeits, telling deals.
+
+A `Result` adds up the lines of blocks (`tournament`), in their order, in memory that does not grow with the number of deals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from napoleon_env.ruleset import Ruleset
+from napoleon_env.schedule import Schedule
+from napoleon_env.statistics import REPLICATES, Adjusted, Bootstrap, Estimate, Moments, OrderTest, bradley_terry
+from napoleon_env.tables import TALLY, Forfeit
+
+N_SWINGS: Final = 5
+"""Deals of the largest differences that are kept for records."""
+FORFEITS_KEPT: Final = 1000
+"""Forfeits told one by one; all are counted."""
+
+
+class Swing(NamedTuple):
+    """A deal on which a pair of entrants differed much."""
+
+    points: float
+    """How much the first won more than the second on this deal, averaged over all its tables."""
+    deal: int
+    first: int
+    second: int
+
+
+class Result:
+    """What a tournament has found so far; every number is of whole blocks, in order.
+
+    Args:
+        schedule: what is played.
+        error: of a false verdict about the order of any pair, for the sequential mode; None without.
+    """
+
+    def __init__(self, schedule: Schedule, *, error: float | None = None) -> None:
+        k, pairs = len(schedule.names), len(schedule.pairs)
+        self.schedule, self.error = schedule, error
+        self.warnings: list[str] = []
+        """What a reader should know, in sentences."""
+        self.blocks = 0
+        """Blocks added."""
+        self.unordered = list(combinations(range(k), 2))
+        self._number = {pair: i for i, pair in enumerate(schedule.pairs)}
+        sizes = (pairs, len(self.unordered), k)
+        self._raw = tuple(Moments(m) for m in sizes)
+        self._adjusted = tuple(Adjusted(m) for m in sizes)
+        """Singles, edges and fields: as played, and with luck taken out where the schedule has a control."""
+        self._wins = Bootstrap(len(self.unordered), schedule.seed)
+        self.tally = np.zeros(k, TALLY)
+        self.lines = 0
+        """Matches played, those of the same course counted once (`tables.Played.lines`)."""
+        self.forfeits: list[Forfeit] = []
+        self.n_forfeits = np.zeros(k, np.int64)
+        self.swings: list[Swing] = []
+        bound = largest_score(schedule.rules)
+        self.tests = [OrderTest(bound, error / (2 * len(self.unordered))) for _ in self.unordered] if error else []
+
+    @property
+    def deals(self) -> int:
+        """Observations so far."""
+        return self._raw[0].n
+
+    @property
+    def tables(self) -> int:
+        """Matches played so far."""
+        return self.deals * len(self.schedule.tables)
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Add the line of the next block."""
+        schedule = self.schedule
+        values = self._quantities(line["sums"], 1)
+        edges = values[1]
+        for moments, value in zip(self._raw, values, strict=True):
+            moments.add(value)
+        if schedule.control:
+            controls = self._quantities(line["controls"], schedule.control)
+            for adjusted, value, control in zip(self._adjusted, values, controls, strict=True):
+                adjusted.add(value, control)
+        self._wins.add(line["block"], np.where(edges > 0, 1.0, np.where(edges < 0, 0.0, 0.5)))
+        for name in TALLY.names or ():
+            self.tally[name] += np.array([counts[name] for counts in line["tally"]])
+        self.lines += line["lines"]
+        forfeits = [Forfeit(*forfeit) for forfeit in line["forfeits"]]
+        np.add.at(self.n_forfeits, [forfeit.entrant for forfeit in forfeits], 1)
+        self.forfeits += forfeits[: FORFEITS_KEPT - len(self.forfeits)]
+        self._keep_swings(edges, schedule.deals_of(line["block"]).start)
+        for number, test in enumerate(self.tests):
+            for value in edges[:, number].tolist():
+                test.add(value)
+        self.blocks += 1
+
+    def _quantities(self, sums: Sequence[Sequence[int]], unit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Singles, edges and fields of every deal, in points, from `Schedule.pair_sums`."""
+        schedule = self.schedule
+        table = np.array(sums, np.float64).reshape(-1, len(schedule.pairs))
+        singles = table / (schedule.rules.players * schedule.unit * unit)
+        edges = np.stack([singles[:, self._number[i, j]] - singles[:, self._number[j, i]] for i, j in self.unordered], 1) / 2
+        return singles, edges, edges @ self._signs() / (len(schedule.names) - 1)
+
+    def _moments(self, what: int, *, raw: bool) -> Moments:
+        return self._adjusted[what].moments if self.schedule.control and not raw else self._raw[what]
+
+    def _signs(self) -> np.ndarray:
+        """Shape (unordered pairs, entrants): 1 for the first of a pair, -1 for the second."""
+        signs = np.zeros((len(self.unordered), len(self.schedule.names)))
+        for number, (i, j) in enumerate(self.unordered):
+            signs[number, i], signs[number, j] = 1, -1
+        return signs
+
+    def _keep_swings(self, edges: np.ndarray, first_deal: int) -> None:
+        flat = np.abs(edges).ravel()
+        best = np.argsort(-flat, kind="stable")[:N_SWINGS]
+        for place in best[flat[best] > 0].tolist():
+            row, number = divmod(place, len(self.unordered))
+            self.swings.append(Swing(float(edges[row, number]), first_deal + row, *self.unordered[number]))
+        self.swings.sort(key=lambda swing: (-abs(swing.points), swing.deal, swing.first, swing.second))
+        del self.swings[N_SWINGS:]
+
+    @property
+    def certain(self) -> bool:
+        """Whether the order of every pair is certain (sequential mode only)."""
+        return bool(self.tests) and all(test.verdict for test in self.tests)
+
+    def singles(self, *, raw: bool = False) -> dict[tuple[int, int], Estimate]:
+        """For (A, B): points of A alone among B's, above what B gets in the same seat among B's; `raw`: without the control."""
+        return dict(zip(self.schedule.pairs, self._moments(0, raw=raw).estimates(), strict=True))
+
+    def edges(self, *, raw: bool = False) -> dict[tuple[int, int], Estimate]:
+        """For A < B: half of what A alone among B's wins and B alone among A's loses; A's advantage in points."""
+        return dict(zip(self.unordered, self._moments(1, raw=raw).estimates(), strict=True))
+
+    def fields(self, *, raw: bool = False) -> list[Estimate]:
+        """Each entrant's mean advantage over all others, in points."""
+        return self._moments(2, raw=raw).estimates()
+
+    def deviations(self, *, raw: bool = False) -> dict[tuple[int, int], float]:
+        """Standard deviations of one deal's advantage (all its tables together), by pair."""
+        return dict(zip(self.unordered, np.sqrt(self._moments(1, raw=raw).variance()).tolist(), strict=True))
+
+    def ratings(self) -> list[Estimate]:
+        """Bradley-Terry ratings by deals won, with intervals from the bootstrap over deals."""
+        k = len(self.schedule.names)
+        tables = np.zeros((REPLICATES + 1, k, k))
+        for number, (i, j) in enumerate(self.unordered):
+            tables[:, i, j] = self._wins.sums[:, number]
+            tables[:, j, i] = self._wins.deals - self._wins.sums[:, number]
+        return self._wins.interval(bradley_terry(tables))
+
+    def ranking(self) -> list[int]:
+        """Entrants from best to worst by points."""
+        fields = self.fields()
+        return sorted(range(len(fields)), key=lambda i: (-fields[i].mean, i))
+
+
+def largest_score(rules: Ruleset) -> float | None:
+    """The largest absolute score that a match can bring a seat, in points; None where a pot has no bound."""
+    if rules.has_pot:
+        return None
+    if rules.payment == "points_only":
+        return float(rules.deals * rules.hand_size)
+    prices = [n * rules.stake for n in (rules.hand_size * max(rules.slam), rules.hand_size - 1)]
+    prices += [max(pair) * rules.stake for pair in (rules.misere, rules.wellington, rules.blucher) if pair]
+    return float(rules.deals * (rules.players - 1) * max(*prices, 1))

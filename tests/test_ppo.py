@@ -1,0 +1,92 @@
+"""The training loop: its numbers before the first step, and that a run goes on as if it had never stopped."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents.network import log_prob_and_entropy
+from napoleon_env.agent import OnnxPlayer
+from train import state
+from train.experience import BIDDING, DECLARER, DEFENDER
+from train.ppo import Args, Samples, Trainer, main, normalise_per_role
+
+SMALL = Args(
+    processes=1, matches=16, steps=32, minibatch=128, width=16, precision="fp32", save_every=0.0, decisions=6 * 512, seed=3
+)  # fmt: skip
+
+
+def parameters(folder: Path) -> dict[str, torch.Tensor]:
+    tensors, _ = state.read(state.complete(folder)[-1], 0)
+    return tensors
+
+
+@pytest.mark.parametrize("rules", ["german", "portuguese", "russian", "english"])
+def test_every_ratio_is_one_before_the_first_step(rules: str) -> None:
+    torch.set_num_threads(1)
+    trainer = Trainer(replace(SMALL, rules=rules), 0)
+    batch = trainer.experience.rollout(trainer.logits_of)
+    zeros = np.zeros(batch.choice.shape, np.float32)
+    rows = Samples(batch, zeros, zeros.reshape(-1)).rows(np.arange(batch.choice.size))
+    log_prob, entropy = log_prob_and_entropy(trainer.net.logits(rows.observation), rows.legal, rows.choice)
+    ratio = (log_prob - rows.log_prob).exp()
+    assert (ratio - 1).abs().max() < 1e-5
+    assert abs(((ratio - 1) - (log_prob - rows.log_prob)).mean()) < 1e-6
+    assert (entropy > 0).all()  # no decision without a choice is in the batch
+
+
+def test_advantages_are_normalised_within_each_role() -> None:
+    rng = np.random.default_rng(0)
+    role = rng.integers(3, size=(50, 20)).astype(np.int8)
+    advantage = (rng.normal(size=role.shape) * (1 + 10 * role) + role).astype(np.float32)
+    known = rng.random(role.shape) < 0.8
+    out = normalise_per_role(advantage, role, known)
+    assert (out[~known] == 0).all()
+    for number in (BIDDING, DECLARER, DEFENDER):
+        part = out[known & (role == number)]
+        assert part.mean() == pytest.approx(0, abs=1e-5)
+        assert part.std() == pytest.approx(1, abs=1e-4)
+
+
+def test_a_run_that_is_stopped_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    main(replace(SMALL, out=tmp_path / "whole"))
+    stopped = Trainer(replace(SMALL, out=tmp_path / "halves"), 0)
+    stopped.updates = 6
+    for _ in range(3):
+        stopped.train_update()
+    state.save(tmp_path / "halves", stopped)
+    main(Args(out=tmp_path / "halves", resume=True))
+    whole, halves = parameters(tmp_path / "whole"), parameters(tmp_path / "halves")
+    assert whole.keys() == halves.keys()
+    for name, tensor in whole.items():
+        assert torch.equal(tensor, halves[name]), name
+    assert (tmp_path / "whole/agent.onnx").read_bytes() != b""
+    assert OnnxPlayer(tmp_path / "halves/agent.onnx").metadata["training"]["seed"] == 3
+
+
+def test_a_damaged_state_is_passed_over_with_a_warning(tmp_path: Path) -> None:
+    main(replace(SMALL, out=tmp_path, decisions=3 * 512))
+    newest = state.complete(tmp_path)[-1]
+    assert [path.name for path in state.complete(tmp_path)] == ["00000001", "00000002", "00000003"]
+    tensors = newest / "rank0.safetensors"
+    tensors.write_bytes(tensors.read_bytes()[:-1] + b"?")
+    with pytest.warns(UserWarning, match="00000003 is damaged"):
+        path, _ = state.newest(tmp_path)
+    assert path.name == "00000002"
+
+
+def test_without_a_state_there_is_nothing_to_resume(tmp_path: Path) -> None:
+    with pytest.raises(state.StateError, match="start without --resume"):
+        main(Args(out=tmp_path, resume=True))
+
+
+def test_two_processes_train_one_network(tmp_path: Path) -> None:
+    main(replace(SMALL, out=tmp_path, processes=2, decisions=2 * 1024))
+    path, parts = state.newest(tmp_path)
+    assert path.name == "00000002"
+    first, second = (tensors for tensors, _ in parts)
+    for name, tensor in first.items():
+        assert torch.equal(tensor, second[name]) != (name == "env/states"), name
