@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 from torch.utils.tensorboard import SummaryWriter
 
 if TYPE_CHECKING:
     from train.ppo import Trainer
+
+
+class _Bar(Progress):
+    """A progress bar with a line of figures under it."""
+
+    figures = ""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield self.make_tasks_table(self.tasks)
+        yield Text(self.figures)
 
 
 class Reporter:
@@ -24,12 +36,12 @@ class Reporter:
             args = self.trainer.args
             self.writer = SummaryWriter(str(args.out / "log"))
             self.writer.add_text("arguments", json.dumps(args.as_json(), indent=1))
-            self.bar = Progress(
-                TextColumn("training"), BarColumn(), TextColumn("{task.completed}/{task.total} updates"),
-                TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[figures]}"),
+            self.bar = _Bar(
+                TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("updates"),
+                TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
                 console=Console(stderr=True),
             )  # fmt: skip
-            self.task = self.bar.add_task("", total=self.trainer.updates, completed=self.trainer.update, figures="")
+            self.task = self.bar.add_task("", total=self.trainer.updates, completed=self.trainer.update)
             self.bar.start()
         return self
 
@@ -40,12 +52,12 @@ class Reporter:
         decisions = self.trainer.update * self.trainer.decisions_per_update()
         for name, number in figures.items():
             self.writer.add_scalar(name, number, decisions)
-        line = (
-            f"passes {figures['auction/pass rate']:.2f}  bids {figures['auction/mean bid']:.2f}  "
-            f"entropy {figures['entropy/bidding']:.2f}/{figures['entropy/declarer']:.2f}/{figures['entropy/defender']:.2f}  "
-            f"kl {figures['kl']:.4f}  {self.speed():,.0f} decisions/s"
+        self.bar.figures = (
+            f"{self.speed():,.0f} decisions a second; calls that pass {figures['auction/pass rate']:.2f}, "
+            f"mean bid {figures['auction/mean bid']:.2f}; entropy of bids {figures['entropy/bidding']:.2f}, "
+            f"declarer {figures['entropy/declarer']:.2f}, defenders {figures['entropy/defender']:.2f}"
         )
-        self.bar.update(self.task, completed=self.trainer.update, figures=line)
+        self.bar.update(self.task, completed=self.trainer.update)
 
     def speed(self) -> float:
         """Decisions a second of all processes so far."""
