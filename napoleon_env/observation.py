@@ -316,7 +316,7 @@ def _encode_tricks(state: Any, rules: Any, seat: int, places: Any, out: Any) -> 
     for who in range(players):
         other = seat + who if seat + who < players else seat + who - players
         out[_TRICKS_WON + who] = state["tricks_won"][other]
-        void = np.int64(state["void_suits"][other])
+        void: Any = np.int64(state["void_suits"][other])
         while void:
             out[_VOID + N_SUITS * who + np.int64(places[lowest_bit(void)])] = 1
             void &= void - 1
