@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
+    from napoleon_env.match import Match
     from napoleon_env.ruleset import Ruleset
 
 app = typer.Typer(
@@ -50,6 +53,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="FIELD=VALUE", help="Change a field of the rule set, such as players=5 or misere=[3,3]."),
+]
+
+UnknownStock = Annotated[
+    bool, typer.Option("--unknown-stock", help="Value an exchange by all cards that may be drawn, not by the stock's top card.")
+]
+Memory = Annotated[int | None, typer.Option(metavar="MIB", help="Of the solver's table; 16 without. It never outgrows them.")]
+TimeMs = Annotated[
+    float | None, typer.Option("--time-ms", metavar="MS", help="For one decision; what is not exact then says so.")
 ]
 
 
@@ -168,14 +179,13 @@ def rules(
     fields = {name: asdict(ruleset) for name, ruleset in shown.items()}
     if preset is not None and settings:
         fields = {preset: asdict(PRESETS[preset]), "changed": fields[preset]}
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("field", *fields, box=None, pad_edge=False, header_style="bold")
     for field in next(iter(fields.values())):
         values = [setting_text(every[field]) for every in fields.values()]
         table.add_row(field, *values, style="bold" if settings and len(set(values)) > 1 else None)
-    Console(highlight=False, soft_wrap=True).print(table)
+    print_table(table)
 
 
 @app.command()
@@ -201,6 +211,12 @@ def tournament(
     error: Annotated[
         float | None, typer.Option("--until", metavar="ERROR", help="Stop when the order is certain at this error: 0.05, say.")
     ] = None,
+    control: Annotated[
+        int, typer.Option(metavar="N", help="Take luck out by N further deals for each that are only called; 4 is sensible.")
+    ] = 0,
+    losses: Annotated[
+        bool, typer.Option("--losses", help="Count what every card gives away against open cards (double dummy).")
+    ] = False,
     seconds: Annotated[float | None, typer.Option(metavar="S", help="Time for one decision; who exceeds it forfeits.")] = None,
     json_file: Annotated[str | None, typer.Option("--json", metavar="FILE", help='JSON for programs; "-" prints it.')] = None,
     csv_file: Annotated[str | None, typer.Option("--csv", metavar="FILE", help="The cross table as CSV.")] = None,
@@ -208,16 +224,17 @@ def tournament(
 ) -> None:
     """Play duplicate deals in all seats and say who plays better, by how much and how sure that is."""
     from napoleon_env import report
+    from napoleon_env.journal import JournalError
     from napoleon_env.roster import RosterError, split_specs
     from napoleon_env.schedule import ScheduleError
     from napoleon_env.tournament import TournamentError, run_tournament, swing_records
 
     specs = [spec for text in players for spec in split_specs(text)]
     ruleset = make_ruleset(preset, [*(settings or ()), *([] if seats is None else [f"players={seats}"])])
-    with refused(RosterError, ScheduleError, TournamentError), report.progress() as on_block:
+    with refused(RosterError, ScheduleError, JournalError, TournamentError), report.progress() as on_block:
         result = run_tournament(
             specs, rules=ruleset, deals=deals, seed=seed, workers=workers or os.cpu_count() or 1, file=results,
-            seconds=seconds, error=error, on_block=on_block,
+            seconds=seconds, error=error, control=control, losses=losses, on_block=on_block,
         )  # fmt: skip
     command = shlex.join(["napoleon", *sys.argv[1:]])
     if json_file != "-":
@@ -231,6 +248,216 @@ def tournament(
         report.write_csv(result, csv_file)
     if html_file is not None:
         report.write_html(result, html_file, command=command, swings=swing_records(result, specs, seconds=seconds))
+
+
+@app.command()
+def solve(
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help='Match records, one a line; "-" is standard input.')
+    ] = None,
+    match: Annotated[int | None, typer.Option(min=1, metavar="N", help="Line of the file, counted from 1; 1 without.")] = None,
+    deal: Annotated[int | None, typer.Option(min=0, metavar="D", help="Deal of the match, counted from 0; 0 without.")] = None,
+    action: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="A", help="Action of the deal, counted from 0; without, the first after the auction."),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option("--rules", metavar="PRESET", help="german (without), portuguese, russian, english.")
+    ] = None,
+    settings: Settings = None,
+    hands: Annotated[
+        list[str] | None, typer.Option(metavar="CARDS", help='Instead of a file: "AS KS QS 3H 2D", once for each seat.')
+    ] = None,
+    dealer: Annotated[int | None, typer.Option(metavar="SEAT", help="Who deals; the last seat without.")] = None,
+    declarer: Annotated[int | None, typer.Option(metavar="SEAT", help="Who plays alone, or may come to.")] = None,
+    contract: Annotated[
+        str | None, typer.Option(metavar="CALL", help='"bid 3", misere, ...; without, what every contract is worth.')
+    ] = None,
+    trump: Annotated[str | None, typer.Option(metavar="SUIT", help="C, D, H or S, where the declarer chooses it.")] = None,
+    stock: Annotated[str | None, typer.Option(metavar="CARDS", help="The undealt cards from the top, or the first.")] = None,
+    pot: Annotated[int | None, typer.Option(metavar="N", help="What lies in the pot before this deal's antes.")] = None,
+    then: Annotated[
+        str | None, typer.Option(metavar="ACTIONS", help='Decisions after the auction, with commas: "napoleon, stand, AS".')
+    ] = None,
+    unknown_stock: UnknownStock = False,
+    memory: Memory = None,
+    time_ms: TimeMs = None,
+    as_json: Json = False,
+) -> None:
+    """Print what every choice is worth with open cards (double dummy).
+
+    At a place in a record (FILE --match N --deal D --action A), or in hands typed here (--hands for each seat, --dealer,
+    --declarer, --contract). Payoff is what the declarer is paid for the deal, tricks what the declarer takes when both sides
+    care for tricks alone; loss is what a choice gives away. In an auction it is every contract, to the seat that is to call
+    or to --declarer.
+    """
+    from napoleon_env import analysis
+    from napoleon_env.match import DealError
+    from napoleon_env.solver import DEFAULT_MEMORY, Solver, SolverError
+
+    places = {"--match": match, "--deal": deal, "--action": action}
+    cards = {
+        "--rules": preset, "--set": settings, "--hands": hands, "--dealer": dealer, "--contract": contract,
+        "--trump": trump, "--stock": stock, "--pot": pot, "--then": then,
+    }  # fmt: skip
+    for name, value in (cards if file is not None else places).items():
+        if value is not None:
+            goes, not_with = ("--hands", "a file") if file is not None else ("a file", "--hands")
+            raise CommandError(f"{name} goes with {goes}, not with {not_with}")
+    with refused(analysis.AnalysisError, DealError, SolverError):
+        done, where = None, {}
+        if file is not None:
+            where = {"file": file, "line": match or 1, "deal": deal or 0}
+            position, done = analysis.place(verified(file, match or 1), deal=deal or 0, action=action)
+            where["action"] = len(position.log)
+            if declarer is not None and position.phase != "auction":
+                raise CommandError("--declarer goes with a place in an auction, or with --hands")
+        elif hands:
+            position = typed_position(
+                make_ruleset(preset or "german", [f"players={len(hands)}", *(settings or ())]),
+                hands=hands, dealer=dealer, declarer=declarer, contract=contract, trump=trump, stock=stock, pot=pot, then=then,
+            )  # fmt: skip
+        else:
+            raise CommandError("name a file of records, or give --hands once for each seat")
+        solver = Solver(memory=DEFAULT_MEMORY if memory is None else memory)
+        solution = analysis.worth(position, solver, seat=declarer, unknown_stock=unknown_stock, time_ms=time_ms)
+    if as_json:
+        print_json({**where, **analysis.solution_facts(position, solution, chosen=done, unknown_stock=unknown_stock)})
+        return
+    if where:
+        print(f"Match {where['line']} of {printable(where['file'])}, deal {where['deal']}, action {where['action']}")
+    print_story(f"{analysis.position_text(position, symbols=can_print('♠'))}\n")
+    if position.phase == "auction":
+        print(f"Worth of every contract to seat {solution.seat} as declarer:")
+    print_table(analysis.solution_table(solution, counts_tricks=analysis.wants_tricks(position), chosen=done))
+    if analysis.stock_used(position, unknown=unknown_stock) == "unknown":
+        print("An exchange draws any card that is in no hand, all equally likely.")
+    if not solution.exact:
+        print("Not exact: the time was over first, and some values are only what the declarer was seen to be sure of.")
+
+
+@app.command()
+def analyse(
+    file: Annotated[str, typer.Argument(metavar="FILE", help='Match records, one a line; "-" is standard input.')],
+    match: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Every decision of the match in line N, counted from 1.")
+    ] = None,
+    unknown_stock: UnknownStock = False,
+    memory: Memory = None,
+    time_ms: TimeMs = None,
+    as_json: Json = False,
+) -> None:
+    """Tell what each decision cost against open cards (double dummy), by role.
+
+    The decisions after the auction: announcement, exchange, trump and every card. A loss is in what the declarer is paid,
+    whoever gave it away. Of all matches of a file it prints the sums; with --match each decision of one.
+    """
+    from napoleon_env import analysis
+    from napoleon_env.record import RecordError, read_records
+    from napoleon_env.solver import DEFAULT_MEMORY, Solver, SolverError
+
+    total, told = analysis.Analysis(), []
+    with refused(SolverError, RecordError):
+        solver = Solver(memory=DEFAULT_MEMORY if memory is None else memory)
+        numbered = read_records(file) if match is None else [(match, None)]
+        for line, record in numbered:
+            played = verified(file, line, record)
+            total.matches += 1
+            for number, deal in enumerate(analysis.deals_of(played)):
+                decisions = analysis.analyse(deal, solver, unknown_stock=unknown_stock, time_ms=time_ms)
+                total.add(decisions)
+                if match is not None:
+                    told.append((analysis.deal_facts(number, deal, decisions), decisions))
+    if as_json:
+        one = {} if match is None else {"line": match, "played": [facts for facts, _ in told]}
+        print_json({"file": file, **total.to_json(), **one})
+        return
+    if match is not None:
+        print(f"Match {match} of {printable(file)}")
+    for facts, decisions in told:
+        print(f"\n{analysis.deal_heading(facts)}")
+        if decisions:
+            print_table(analysis.decisions_table(decisions))
+    print(f"{'' if match is None else chr(10)}{total.matches:,} matches, {total.deals:,} deals played")
+    print_table(analysis.summary_table(total))
+    if total.inexact:
+        print(f"Not exact: at {total.inexact:,} decisions the time was over first.")
+
+
+@app.command()
+def bench(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="What to measure; without, what there is.")] = None,
+    seconds: Annotated[float, typer.Option(metavar="S", help="Time for each row, compiling not counted.")] = 1.0,
+    as_json: Json = False,
+) -> None:
+    """Measure speed on this machine, beside the numbers to reach."""
+    from napoleon_env.bench import MEASUREMENTS, BenchError, list_table, machine, machine_text, measure, rows_table
+
+    if name is None:
+        if as_json:
+            print_json({each: measurement.what for each, measurement in MEASUREMENTS.items()})
+        else:
+            print_table(list_table())
+        return
+    with refused(BenchError):
+        rows = list(measure(name, seconds=seconds))
+    if as_json:
+        print_json({"name": name, "machine": machine(), "rows": [row.to_json() for row in rows]})
+        return
+    print(f"{MEASUREMENTS[name].what}\n{machine_text()}\n")
+    print_table(rows_table(rows))
+
+
+def verified(file: str, line: int, record: Mapping[str, Any] | None = None) -> Match:
+    """The match in a line of a file (or its record, where that is read), replayed; ends the command if it disagrees."""
+    from napoleon_env.record import Disagreement, RecordError, read_record
+    from napoleon_env.record import replay as play_again
+
+    with refused(RecordError), refused(Disagreement, code=1):
+        known = read_record(file, line) if record is None else record
+        try:
+            return play_again(known)
+        except (RecordError, Disagreement) as problem:
+            problem.path, problem.line = file, line
+            raise
+
+
+def typed_position(
+    rules: Ruleset,
+    *,
+    hands: Sequence[str],
+    dealer: int | None,
+    declarer: int | None,
+    contract: str | None,
+    trump: str | None,
+    stock: str | None,
+    pot: int | None,
+    then: str | None,
+) -> Match:
+    """A position in texts from the command line."""
+    from napoleon_env.analysis import AnalysisError, after_auction
+
+    if rules.players != len(hands):
+        raise CommandError(f"--hands must be given {rules.players} times, once for each seat, not {len(hands)} times")
+    if contract is not None and declarer is None:
+        raise CommandError("--contract needs --declarer: who plays it?")
+    with refused(AnalysisError):
+        return after_auction(
+            rules,
+            dealer=rules.players - 1 if dealer is None else dealer,
+            hands=[words(text) for text in hands],
+            declarer=declarer,
+            contract=contract,
+            trump=trump,
+            stock=None if stock is None else words(stock),
+            pot=pot or 0,
+            then=[] if then is None else [part.strip() for part in then.split(",") if part.strip()],
+        )
+
+
+def words(text: str) -> list[str]:
+    """Words with spaces or commas between."""
+    return text.replace(",", " ").split()
 
 
 def make_ruleset(preset: str, settings: Sequence[str] | None = None) -> Ruleset:
@@ -301,6 +528,13 @@ def print_story(text: str) -> None:
     story.highlight_regex(r"(?m)^(Deal \d+|The match is \w+)", "bold")
     story.highlight_regex(r"(?m)^  (auction|contract|trick  .*|result|payoffs|scores|pot|stock|seat \d  ) ", "dim")
     Console(highlight=False, soft_wrap=True).print(story)
+
+
+def print_table(table: Table) -> None:
+    """Print a table; what reads it through a pipe gets all of its columns, however wide."""
+    from rich.console import Console
+
+    Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 250).print(table)
 
 
 # The way in and out.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -296,6 +297,202 @@ def test_impossible_rules_are_refused_in_one_sentence(napoleon: Any, arguments: 
     assert says in err
 
 
+# solve and analyse
+
+HANDS = ("--hands", "AS 2S", "--hands", "KS 3H", "--set", "hand_size=2")
+"""The ace draws the king and the two is the last trump: 2 tricks; the two first loses to the king: 1. The bid pays 4 (G8)."""
+CONTRACT = ("--declarer", 0, "--contract", "bid 2")
+
+
+def test_solve_prints_what_every_card_of_typed_hands_is_worth(napoleon: Any) -> None:
+    code, out, err = napoleon("solve", *HANDS, *CONTRACT)
+    assert (code, err) == (0, "")
+    text, table = out.split("\n\n")
+    assert text == (
+        "Rules: german (players=2, hand_size=2), seat 1 deals\n  seat 0    A♠ 2♠\n  seat 1    K♠ 3♥\n"
+        "  contract  seat 0 plays bid 2, has 0 tricks\n  to act    seat 0, the declarer, is asked to play a card"
+    )
+    assert [line.split() for line in table.splitlines()] == [
+        ["choice", "payoff", "tricks", "loss"],
+        ["2S", "-4", "1", "8"],
+        ["AS", "+4", "2", "best"],
+    ]
+
+
+def test_solve_as_json(napoleon: Any) -> None:
+    code, out, _ = napoleon("solve", *HANDS, *CONTRACT, "--then", "2S, KS, 3H", "--json")
+    told = json.loads(out)
+    assert (code, told["seat"], told["phase"], told["trump"], told["trick"]) == (0, 0, "play", "S", [[1, "3H"]])
+    assert told["choices"] == {"AS": {"payoff": -4, "tricks": 1, "loss": 0}}
+    assert (told["best"], told["exact"], told["stock"], told["chosen"]) == (["AS"], True, None, None)
+
+
+def test_solve_without_a_contract_tells_what_each_is_worth(napoleon: Any) -> None:
+    code, out, _ = napoleon("solve", *HANDS, "--set", "min_bid=1", "--declarer", 1)
+    assert code == 0
+    assert [line.split() for line in out.splitlines()[-3:]] == [
+        ["choice", "payoff", "tricks", "loss"],
+        ["bid", "1", "+1", "1", "best"],  # the only trump, led first, takes a trick; the king never does
+        ["bid", "2", "-4", "1", "5"],
+    ]
+    choices = json.loads(napoleon("solve", *HANDS, "--rules", "portuguese", *CONTRACT, "--json")[1])["choices"]
+    assert {name: value["payoff"] for name, value in choices.items()} == {
+        "trump C": 2, "trump D": 2, "trump H": 0, "trump S": 2,
+    }  # fmt: skip
+
+
+def test_solve_finds_a_place_in_a_record(napoleon: Any, good: Path) -> None:
+    code, out, err = napoleon("solve", good, "--match", 2, "--action", 6, "--deal", 0)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Match 2 of {good}, deal 0, action 6\nRules: russian (players=2), seat 1 deals\n")
+    assert "  contract  seat 1 plays bid 5, announced Napoleon, trump is ♥, has 0 tricks\n  trick     1: A♥\n" in out
+    assert "to act    seat 0, a defender, is asked to play a card" in out
+    assert "chosen" in next(line for line in out.splitlines() if line.startswith("6D "))
+    told = json.loads(napoleon("solve", good, "--json")[1])
+    assert (told["action"], told["phase"], told["chosen"]) == (3, "announce", "napoleon")  # the first after the auction
+    told = json.loads(napoleon("solve", good, "--action", 0, "--unknown-stock", "--json")[1])
+    assert (told["phase"], told["stock"], next(iter(told["choices"]))) == ("auction", "unknown", "bid 1")
+
+
+def test_solve_says_when_the_time_was_over(napoleon: Any) -> None:
+    pack = [rank + suit for rank in "23456789TJQKA" for suit in "CDHS"]
+    hands = [word for seat in range(6) for word in ("--hands", " ".join(pack[seat : seat + 48 : 6]))]
+    arguments = ("solve", *hands, "--set", "hand_size=8", "--declarer", 0, "--contract", "bid 4", "--time-ms", 0)
+    code, out, _ = napoleon(*arguments)
+    assert code == 0
+    assert "\nNot exact: the time was over first" in out
+    assert json.loads(napoleon(*arguments, "--json")[1])["exact"] is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "name a file of records, or give --hands once for each seat"),
+        (["FILE", "--match", 3], "there is no match 3: the matches are numbered by line, from 1 to 2"),
+        (["FILE", "--deal", 1], "there is no deal 1: its deals are numbered from 0 to 0"),
+        (["FILE", "--action", 15], "there is no action 15 in deal 0: its actions are numbered from 0 to 14"),
+        (["FILE", "--action", "x"], "invalid value for '--action'"),
+        (["FILE", "--contract", "bid 3"], "--contract goes with --hands, not with a file"),
+        (["FILE", "--declarer", 0], "--declarer goes with a place in an auction"),
+        ([*HANDS, "--action", 0], "--action goes with a file, not with --hands"),
+        ([*HANDS, "--contract", "bid 2"], "--contract needs --declarer"),
+        ([*HANDS, "--declarer", 0, "--contract", "bid 3"], "contract='bid 3' is not one of german"),
+        ([*HANDS, *CONTRACT, "--trump", "S"], "the first card led fixes trump"),
+        ([*HANDS, *CONTRACT, "--then", "3H"], "decision 0 after the auction: seat 0 may not play 3H: does not hold it (C4)"),
+        ([*HANDS, "--then", "AS"], "trump and further decisions follow a contract"),
+        ([*HANDS, "--declarer", 2], "seat=2 must be a seat from 0 to 1"),
+        ([*HANDS, "--dealer", 2], "dealer=2 must be a seat from 0 to 1"),
+        ([*HANDS, "--pot", 2], "pot=2 must be 0"),
+        ([*HANDS, "--set", "players=3"], "--hands must be given 3 times, once for each seat, not 2 times"),
+        ([*HANDS, "--stock", "AS"], "stock[0]: AS is dealt twice, it is hands[0][0] too"),
+        (["--hands", "AS ?", "--hands", "KS 3H", "--set", "hand_size=2"], "hands[0]: '?' hides a card"),
+        (["--hands", "AS KS", "--hands", "QS JS"], "hands[0] must be a list of 5 cards (C3)"),
+        ([*HANDS, *CONTRACT, "--memory", 0], "memory=0 must be a whole number of MiB"),
+        ([*HANDS, *CONTRACT, "--time-ms", "nan"], "time_ms=nan must be a number of milliseconds"),
+        ([*HANDS, "--rules", "french"], "preset 'french' does not exist"),
+    ],
+)
+def test_solve_refuses_in_one_sentence(napoleon: Any, good: Path, arguments: list[Any], says: str) -> None:
+    code, out, err = napoleon("solve", *[good if word == "FILE" else word for word in arguments])
+    assert (code, out) == (2, "")
+    assert err.startswith("napoleon: ")
+    assert err.count("\n") == 1
+    assert says in err
+
+
+@pytest.fixture
+def mistake(tmp_path: Path) -> Path:
+    """The two first: it costs 8, of a deal worth 4."""
+    deal = {"dealer": 1, "hands": [["AS", "2S"], ["KS", "3H"]], "payoffs": [-4, 4], "pot": 0}
+    actions = [["bid 2"], ["2S"], ["KS"], ["3H"], ["AS"]]
+    rules = {"preset": "german", "players": 2, "hand_size": 2}
+    file = tmp_path / "mistake.jsonl"
+    file.write_text(json.dumps({"rules": rules, "deals": [{**deal, "actions": actions}], "scores": [-4, 4]}) + "\n")
+    return file
+
+
+def test_analyse_marks_each_decision_of_a_match(napoleon: Any, mistake: Path) -> None:
+    code, out, err = napoleon("analyse", mistake, "--match", 1)
+    assert (code, err) == (0, "")
+    heading, deal, decisions = out.split("\n\n", 1)[0], *out.split("\n\n")[1].split("\n", 1)
+    assert heading == f"Match 1 of {mistake}"
+    assert deal == "Deal 0: seat 0 plays bid 2, worth +4 with open cards, paid -4"
+    assert [line.split() for line in decisions.splitlines()] == [
+        ["action", "seat", "role", "chosen", "payoff", "loss", "in", "tricks", "better"],
+        ["1", "0", "declarer", "2S", "-4", "8", "1", "AS"],
+        ["2", "1", "defender", "KS", "-4", "forced"],
+        ["3", "1", "defender", "3H", "-4", "forced"],
+        ["4", "0", "declarer", "AS", "-4", "forced"],
+    ]
+    told = json.loads(napoleon("analyse", mistake, "--match", 1, "--json")[1])
+    assert (told["played"][0]["worth"], told["played"][0]["paid"]) == (4, -4)
+    assert told["played"][0]["decisions"][0] == {
+        "action": 1, "seat": 0, "role": "declarer", "phase": "play", "chosen": "2S", "best": ["AS"], "choices": 2,
+        "payoff": -4, "best_payoff": 4, "loss": 8, "tricks_loss": 1, "exact": True,
+    }  # fmt: skip
+
+
+def test_analyse_sums_up_by_role(napoleon: Any, good: Path, mistake: Path, tmp_path: Path) -> None:
+    both = tmp_path / "both.jsonl"
+    both.write_bytes(mistake.read_bytes() * 2 + good.read_bytes())
+    code, out, err = napoleon("analyse", both)
+    assert (code, err) == (0, "")
+    assert out.startswith("4 matches, 4 deals played\nrole ")
+    told = json.loads(napoleon("analyse", both, "--json")[1])
+    assert (told["matches"], told["deals"], told["inexact"]) == (4, 4, 0)
+    declarer, defender = told["roles"]["declarer"], told["roles"]["defender"]
+    assert declarer["decisions"] == 2 * 2 + 2 * 7  # two cards; the announcement, the exchange and five cards
+    assert defender["decisions"] == 2 * 2 + 2 * 5
+    assert declarer["phases"]["play"]["loss"] >= 2 * 8
+    assert declarer["loss"] == sum(phase["loss"] for phase in declarer["phases"].values())
+
+
+def test_analyse_refuses_what_it_cannot_read(napoleon: Any, wrong: Path, tmp_path: Path) -> None:
+    sentence = f"napoleon: {wrong}: line 2: scores are [0, 0] but must be [4, -8]\n"
+    assert napoleon("analyse", wrong) == (1, "", sentence)
+    assert napoleon("analyse", wrong, "--match", 2) == (1, "", sentence)
+    assert napoleon("solve", wrong, "--match", 2) == (1, "", sentence)
+    code, out, err = napoleon("analyse", wrong, "--match", 3)
+    assert (code, out) == (2, "")
+    assert "there is no match 3" in err
+    none = tmp_path / "none"
+    for command in (("analyse",), ("analyse", "--match", 1), ("solve",)):
+        said = f"napoleon: {none}: the file cannot be read: no such file or directory\n"
+        assert napoleon(*command, none) == (2, "", said)
+    assert napoleon("analyse", wrong, "--memory", 0)[0] == 2
+
+
+# bench
+
+
+def test_bench_lists_what_there_is_and_measures_it(napoleon: Any) -> None:
+    code, out, err = napoleon("bench")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].split() == ["name", "what", "is", "measured"]
+    assert list(json.loads(napoleon("bench", "--json")[1])) == [line.split()[0] for line in out.splitlines()[1:]]
+    told = json.loads(napoleon("bench", "solver", "--seconds", 0.001, "--json")[1])
+    assert [(row["what"], row["unit"], row["to_reach"]) for row in told["rows"]] == [
+        ("german, 2 players", "deals/s", 400_000),
+        ("german, 3 players", "deals/s", 40_000),
+        ("german, 4 players", "deals/s", 14_000),
+        ("german, 5 players", "deals/s", 6_000),
+        ("german, 6 players", "deals/s", 2_000),
+    ]
+    for row in told["rows"]:
+        assert row["value"] > 0
+        assert row["ratio"] == row["value"] / row["to_reach"]
+        assert row["more"]["positions a deal"] > 0
+    line = napoleon("bench", "solver", "--seconds", 0.001)[1].splitlines()[-5]
+    assert re.fullmatch(r"german, 2 players +[\d,]+ deals/s +400,000 +[\d.,]+ +[\d.,e-]+ positions a deal *", line)
+    for arguments, says in (
+        (["x"], "there is no measurement 'x': there are solver"),
+        (["solver", "--seconds", "0"], "seconds=0.0 must be"),
+    ):
+        code, out, err = napoleon("bench", *arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert says in err
+
+
 # All commands.
 
 
@@ -311,7 +508,7 @@ def test_bad_usage_is_one_sentence_and_exit_code_2(napoleon: Any, arguments: lis
 
 def test_help_names_every_command(napoleon: Any) -> None:
     names = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
-    assert {"check", "replay", "rules"} <= set(names)
+    assert {"check", "replay", "rules", "solve", "analyse", "bench"} <= set(names)
     code, out, _ = napoleon("--help")
     assert code == 0
     assert all(name in out for name in names)
