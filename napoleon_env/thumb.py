@@ -37,7 +37,7 @@ from napoleon_env.notation import (
 )
 from napoleon_env.ruleset import EXACTLY, POINTS_ONLY
 
-HOPE: Final = 2.4
+HOPE: Final = 2.25
 """What one may hope for beyond the count, the less the more opponents there are: with n opponents HOPE / n of a trick."""
 LOW_RANK: Final = 5
 """A 7 or less is a low card."""

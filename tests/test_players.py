@@ -194,26 +194,26 @@ def random_match(rng: random.Random) -> tuple[Match, Habits]:
 
 
 def test_by_the_rule_of_thumb_the_lowest_call_is_made_that_count_and_hope_reach() -> None:
-    # Spades as trump: A 1, K 1 (the ace is in hand), 4 of a long suit 1/2; hearts A 3/4: 3.25, and with a hope of 0.8 above 4.
+    # Spades as trump: A 1, K 1 (the ace is in hand), 4 of a long suit 1/2; hearts A 3/4: 3.25, and with a hope of 0.75 just 4.
     assert answer(table("german", {0: "AS KS 4S AH 2D"}), 0, RULE) == "bid 2"
     assert answer(table("german", {1: "AS KS 4S AH 2D"}, "bid 2"), 1, RULE) == "bid 3"
-    assert answer(table("german", {1: "AS KS 4S AH 2D"}, "bid 4"), 1, RULE) == "pass"  # 5 is more than 4.05
+    assert answer(table("german", {1: "AS KS 4S AH 2D"}, "bid 4"), 1, RULE) == "pass"  # 5 is more than 4
 
 
 def test_by_the_rule_of_thumb_a_hand_that_counts_less_than_one_and_a_bit_passes() -> None:
-    # 9S and two small ones of a suit: a quarter and no more; with the hope of 0.8 that is below 2.
+    # 9S and two small ones of a suit: a quarter and no more; with the hope of 0.75 that is below 2.
     assert answer(table("german", {0: "9S 2S 5D 7C 8H"}), 0, RULE) == "pass"
 
 
 def test_by_the_rule_of_thumb_fewer_opponents_give_more_hope() -> None:
-    # Spades: 9 8 of length 2: 1/4 each; ace of hearts 3/4: 1.25. With 4 players 0.8 more is enough for 2, with 6 (0.4) not.
+    # Spades: 9 8 of length 2: 1/4 each; ace of hearts 3/4: 1.25. With 4 players 0.75 more is just enough for 2, with 6 (0.45) not.
     hand = "9S 8S AH 3D 4C"
     assert answer(table("german", {0: hand}), 0, RULE) == "bid 2"
     assert answer(table("german", {0: hand}, dealer=5, players=6), 0, RULE) == "pass"
 
 
 def test_P6_by_the_rule_of_thumb_the_whole_count_is_bid_at_once_where_it_must_come_out_exactly() -> None:
-    # Spades: 1 + 1 + 1, hope 0.8 and one more, since a failed bid costs nothing: 4.8.
+    # Spades: 1 + 1 + 1, hope 0.75 and one more, since a failed bid costs nothing: 4.75.
     assert answer(table("portuguese", {0: "AS KS QS 2C 2D"}), 0, RULE) == "bid 4"
 
 

@@ -33,7 +33,7 @@ from train import state
 from train.experience import ROLES, Batch, Experience, advantages, varying_inputs
 from train.progress import Reporter
 
-MEASURED = 3
+MEASURED = 12
 """Updates that are timed to turn minutes into a budget, after one that compiles."""
 
 
