@@ -2,7 +2,7 @@
 
 A spec is one of
 
-    random  rule  counting  human  pimc ...  a player of this package (`BUILT_IN`)
+    random  rule  counting  human  pimc  epimc  a player of this package (`BUILT_IN`)
     path/agent.onnx                    an agent file (`agent.OnnxPlayer`)
     package.module:name, path/file.py:name    Python of yours, see below
     cmd:program argument ...           a program in any language (the protocol is in `external`)
@@ -48,6 +48,7 @@ BUILT_IN: Final[dict[str, tuple[str, str]]] = {
     "counting": ("napoleon_env.players", "CountingPlayer"),
     "human": ("napoleon_env.players", "HumanPlayer"),
     "pimc": ("napoleon_env.search", "PimcPlayer"),
+    "epimc": ("napoleon_env.search", "EpimcPlayer"),
 }
 """Where the players of this package are; imported only when asked for."""
 

@@ -206,7 +206,7 @@ def test_by_the_rule_of_thumb_a_hand_that_counts_less_than_one_and_a_bit_passes(
 
 
 def test_by_the_rule_of_thumb_fewer_opponents_give_more_hope() -> None:
-    # Spades: 9 8 of length 2: 1/4 each; ace of hearts 3/4: 1.25. With 4 players 0.75 more is just enough for 2, with 6 (0.45) not.
+    # Spades: 9 8 of length 2: 1/4 each; ace of hearts 3/4: 1.25. With 4 players 0.75 more is just enough, with 6 (0.45) not.
     hand = "9S 8S AH 3D 4C"
     assert answer(table("german", {0: hand}), 0, RULE) == "bid 2"
     assert answer(table("german", {0: hand}, dealer=5, players=6), 0, RULE) == "pass"
