@@ -94,8 +94,10 @@ or "evaluation"), the seed, `index`, the number of the match and of the deal alo
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
+from numbers import Real
 from secrets import randbits
 from typing import Any, Final
 
@@ -107,7 +109,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, BaseWrapper, OrderEnforcingWrapper
 
 from napoleon_env import rules as core
-from napoleon_env.dealing import check_seed, deal_key, random_deal, random_match
+from napoleon_env.dealing import N_INDICES, check_seed, deal_key, random_deal, random_match
 from napoleon_env.jit import jit
 from napoleon_env.match import DealError, FinishedDeal, IllegalActionError, Match
 from napoleon_env.notation import (
@@ -137,6 +139,7 @@ from napoleon_env.observation import (
     true_action,
 )
 from napoleon_env.ruleset import Ruleset
+from napoleon_env.vector_env import EnvError, check_flag
 
 REWARDS: Final = ("payoff", "relative")
 ILLEGAL: Final = ("raise", "terminate")
@@ -150,10 +153,6 @@ REFUSED, GOES_ON, DEAL_OVER, FINISHED, TRUNCATED = -1, 0, 1, 2, 3
 
 EVERYONE: Final = -1
 """`watch` for a game whose every seat to move is observed."""
-
-
-class EnvError(ValueError):
-    """A setting or an agent that does not exist; one sentence that names it."""
 
 
 # The kernels: everything a step needs in one call, over arrays of one state, since single records are slow to hand over.
@@ -241,17 +240,15 @@ class Game:
         if reward not in REWARDS:
             raise EnvError(f"reward={shown(reward)} must be one of {', '.join(REWARDS)}")
         try:
-            self.dtype = np.dtype(obs_dtype)
-        except TypeError:
+            self.dtype = np.dtype(object if obs_dtype is None else obs_dtype)  # None is float64 to numpy
+        except (TypeError, ValueError):
             self.dtype = np.dtype(object)
         if self.dtype.name not in OBS_DTYPES:
             raise EnvError(f"obs_dtype={shown(obs_dtype)} must be one of {', '.join(OBS_DTYPES)}")
-        number = whole(index)
-        if number is None or number < 0:
-            raise EnvError(f"index={shown(index)} must be a whole number of at least 0")
+        number = check_seed(index, "index", N_INDICES)
         deal_key(0, number, stream)  # refuses a stream that does not exist
         self.rules, self.relative, self.canonical = rules, reward == "relative", is_canonical(suit_order)
-        self.stream, self.index, self._tells_facts = stream, number, bool(facts)
+        self.stream, self.index, self._tells_facts = stream, number, check_flag("facts", facts)
         self.seed: int | None = None
         self.number = self._next = 0
         self._key = np.uint64(0)
@@ -294,20 +291,22 @@ class Game:
         """Begin match 0 of `seed`, or without a seed the next match.
 
         Raises:
-            SeedError, DealError.
+            SeedError, EnvError, DealError: the seed and the match before stay.
         """
-        if seed is not None or self.seed is None:
-            self.seed = randbits(63) if seed is None else check_seed(seed)
-            self._key, self._next = deal_key(self.seed, self.index, self.stream), 0
+        check_options(options)
+        base, key, number = self.seed, self._key, self._next
+        if seed is not None or base is None:
+            base = randbits(63) if seed is None else check_seed(seed)
+            key, number = deal_key(base, self.index, self.stream), 0
         match = Match.__new__(Match)
         match.rules, match.state, match.history, match._random = self.rules, core.new_state(), [], True
-        match.state["key"] = self._key
-        _begin_match(match.state, self._struct, self._next)
+        match.state["key"] = key
+        _begin_match(match.state, self._struct, number)
         given = {name: (options or {}).get(name) for name in ("dealer", "hands", "stock", "pot")}
         if any(value is not None for value in given.values()):
             self._begin_given(match, **given)
-        self.number = self._next
-        self._next += 1
+        self.seed, self._key = base, key
+        self.number, self._next = number, number + 1
         self.match, self.over = match, False
         self.seat = int(match.state["seat"][0])
         self.facts = {"deal": 0, "scores": tuple(match.scores), "pot": match.pot, "last_deal": None}
@@ -493,6 +492,33 @@ def check_word(name: str, value: object, words: tuple[str, ...]) -> None:
         raise EnvError(f"{name}={shown(value)} must be one of {', '.join(words)}")
 
 
+def check_options(options: object) -> None:
+    """Refuse `options` of a reset that cannot be looked up by name; which names there are is not asked.
+
+    Raises:
+        EnvError.
+    """
+    if options is not None and not isinstance(options, Mapping):
+        raise EnvError(f"options={shown(options)} must be a mapping from names to values, or None")
+
+
+def check_illegal_reward(value: object, rules: Ruleset) -> float:
+    """What the offender earns; None stands for minus `Ruleset.worst_contract_cost`.
+
+    Raises:
+        EnvError: no finite number.
+    """
+    if value is None:
+        return float(-rules.worst_contract_cost)
+    try:
+        reward = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:  # an int beyond all floats
+        reward = math.inf
+    if not math.isfinite(reward):
+        raise EnvError(f"illegal_reward={shown(value)} must be a finite number, or None")
+    return reward
+
+
 def check_seat(name: str, seat: object, rules: Ruleset) -> int:
     """A seat of the rule set as an int.
 
@@ -567,7 +593,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801  # PettingZoo's name for it
             check_word("render_mode", render_mode, RENDER_MODES)
         self.rules = ruleset
         self.illegal, self.render_mode = illegal, render_mode
-        self.illegal_reward = float(-ruleset.worst_contract_cost if illegal_reward is None else illegal_reward)
+        self.illegal_reward = check_illegal_reward(illegal_reward, ruleset)
         self.render_seat = None if render_seat is None else check_seat("render_seat", render_seat, ruleset)
         self._mask_in_observation = mask == "observation"
         self.possible_agents = [f"seat_{seat}" for seat in range(ruleset.players)]
@@ -604,7 +630,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801  # PettingZoo's name for it
         """Begin match 0 of `seed`, or without a seed the next match; for `options` see the module.
 
         Raises:
-            SeedError, DealError: the match before goes on then.
+            SeedError, EnvError, DealError: the match before goes on then.
         """
         self._game.reset(seed, options)
         self.agents = self.possible_agents.copy()

@@ -18,6 +18,9 @@ from napoleon_env.rules import begin_deal, begin_match
 STREAMS: Final = ("train", "evaluation")
 """Deals of different streams never share a key."""
 
+N_INDICES: Final = 2**32
+"""Environments of one seed have indices from 0 to N_INDICES - 1."""
+
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2: Final = np.uint64(0x94D049BB133111EB)
@@ -110,6 +113,18 @@ def check_seed(seed: object, name: str = "seed", bound: int | None = None) -> in
     return number
 
 
+def check_indices(first_index: object, num_envs: int) -> int:
+    """The index of the first of so many environments as an int.
+
+    Raises:
+        SeedError: it, or an index counted on from it, is none that `deal_key` takes.
+    """
+    first = check_seed(first_index, "first_index", N_INDICES)
+    if first + num_envs > N_INDICES:
+        raise SeedError(f"first_index={first} with num_envs={num_envs} must not pass index {N_INDICES - 1}")
+    return first
+
+
 def deal_key(seed: int, index: int = 0, stream: str = "train") -> np.uint64:
     """The key of all matches of one environment.
 
@@ -123,5 +138,5 @@ def deal_key(seed: int, index: int = 0, stream: str = "train") -> np.uint64:
     """
     if stream not in STREAMS:
         raise SeedError(f"stream={shown(stream)} must be one of {', '.join(STREAMS)}")
-    place = (STREAMS.index(stream), check_seed(index, "index", 2**32))
+    place = (STREAMS.index(stream), check_seed(index, "index", N_INDICES))
     return np.random.SeedSequence(check_seed(seed), spawn_key=place).generate_state(1, np.uint64)[0]

@@ -35,21 +35,23 @@ from napoleon_env.aec_env import (
     REFUSED,
     RENDER_MODES,
     TRUNCATED,
-    EnvError,
     Game,
+    check_illegal_reward,
+    check_options,
     check_seat,
     check_word,
     observation_space,
 )
-from napoleon_env.dealing import STREAMS, check_seed, deal_key, fork, random_deal, random_match
+from napoleon_env.dealing import STREAMS, check_indices, check_seed, deal_key, fork, random_deal, random_match
 from napoleon_env.jit import jit
 from napoleon_env.match import FinishedDeal, Match
 from napoleon_env.notation import ACTION_NAMES, N_ACTIONS, N_SUITS, NO_SEAT, NotationError, shown, whole
 from napoleon_env.observation import OBSERVATION_SIZE, encode, encode_mask, rules_features, suit_places, true_action
-from napoleon_env.players import Player
+from napoleon_env.players import HumanPlayer, Player
 from napoleon_env.roster import FunctionPlayer, make_player
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.tables import Question, answer
+from napoleon_env.vector_env import EnvError, check_flag
 
 Opponent = str | Player | Callable[..., Any]
 ROTATE: Final = "rotate"
@@ -58,7 +60,10 @@ FORFEITED: Final = 4
 
 
 class OpponentError(ValueError):
-    """An opponent that did not answer with a legal action; the sentence names its seat."""
+    """An opponent that did not answer with a legal action; the sentence names its seat.
+
+    What an opponent's own code raises comes through as it is, so that its traceback is seen.
+    """
 
 
 # The kernels.
@@ -162,6 +167,8 @@ def make_opponents(opponents: Opponent | Sequence[Opponent], rules: Ruleset) -> 
 
 
 def _make_opponent(opponent: Any, rules: Ruleset) -> Player:
+    if isinstance(opponent, type):
+        raise EnvError(f"opponents: {shown(opponent)} is a class: a player must be an object of one, or a function")
     player: Any = opponent
     if callable(opponent) and not any(hasattr(opponent, name) for name in ("act", "act_many", "act_states")):
         player = FunctionPlayer(opponent)
@@ -256,7 +263,7 @@ class NapoleonEnv(gymnasium.Env[Any, Any]):
         _check_settings(illegal, mask, seat, render_mode, RENDER_MODES, self.rules)
         self.opponents = make_opponents(opponents, self.rules)
         self.illegal, self.render_mode = illegal, render_mode
-        self.illegal_reward = float(-self.rules.worst_contract_cost if illegal_reward is None else illegal_reward)
+        self.illegal_reward = check_illegal_reward(illegal_reward, self.rules)
         self.render_seat = None if render_seat is None else check_seat("render_seat", render_seat, self.rules)
         self.observation_space = observation_space(self._game.dtype, mask == "observation")
         self.action_space = spaces.Discrete(N_ACTIONS)
@@ -281,11 +288,12 @@ class NapoleonEnv(gymnasium.Env[Any, Any]):
         """Begin match 0 of `seed`, or without a seed the next match, and play to the learner's first decision.
 
         Raises:
-            SeedError, DealError, OpponentError.
+            SeedError, EnvError, DealError: the match before goes on then.
+            OpponentError: an opponent's answer is no legal action.
         """
-        super().reset(seed=seed)
         game = self._game
         game.reset(seed, options)
+        super().reset(seed=None if seed is None else game.seed)
         if game.seed != self._seed:
             self._seed = game.seed
             assert game.seed is not None
@@ -452,21 +460,24 @@ class NapoleonVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         n = whole(num_envs)
         if n is None or n < 1:
             raise EnvError(f"num_envs={shown(num_envs)} must be a whole number of at least 1")
+        first_index = check_indices(first_index, n)
         self.rules = Ruleset.make(rules, **changes)
         game = Game(
             self.rules, reward=reward, suit_order=suit_order, obs_dtype=obs_dtype, stream=stream, index=first_index, facts=facts
         )
         _check_settings(illegal, mask, seat, render_mode, self.metadata["render_modes"], self.rules)
         self.opponents = make_opponents(opponents, self.rules)
+        if any(isinstance(player, HumanPlayer) for player in self.opponents):
+            raise EnvError(f"opponents={shown(opponents)}: human can play in a single environment only")
         self._players = list({id(player): player for player in self.opponents}.values())
         numbers = [next(p for p, other in enumerate(self._players) if other is player) for player in self.opponents]
         self._player_of_slot = np.array(numbers)
         self.num_envs, self.illegal, self.render_mode = n, illegal, render_mode
-        self.illegal_reward = float(-self.rules.worst_contract_cost if illegal_reward is None else illegal_reward)
+        self.illegal_reward = check_illegal_reward(illegal_reward, self.rules)
         self.render_seat = None if render_seat is None else check_seat("render_seat", render_seat, self.rules)
         self.stream, self.first_index = stream, game.index
         self._dtype, self._relative, self._canonical = game.dtype, game.relative, game.canonical
-        self._copies, self._tells_facts = copy or self._dtype != np.int8, bool(facts)
+        self._copies, self._tells_facts = check_flag("copy", copy) or self._dtype != np.int8, bool(facts)
         self._mask_in_observation, self._rotates = mask == "observation", isinstance(seat, str)
         self.single_observation_space = observation_space(self._dtype, self._mask_in_observation)
         self.single_action_space = spaces.Discrete(N_ACTIONS)
@@ -493,15 +504,19 @@ class NapoleonVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Begin match 0 of `seed` everywhere, or without a seed everywhere the next match.
 
         Raises:
-            SeedError; EnvError: `options` sets a deal, which only single environments take.
+            SeedError.
+            EnvError: `options` is no mapping, or sets a deal, which only single environments take.
         """
-        super().reset(seed=seed)
+        check_options(options)
         for name in ("dealer", "hands", "stock", "pot"):
             if options and options.get(name) is not None:
                 raise EnvError(f"options: {name} can be set in a single environment only")
+        if seed is not None:
+            seed = check_seed(seed)
+        super().reset(seed=seed)
         n = self.num_envs
         if seed is not None or self._seed is None:
-            self._seed = randbits(63) if seed is None else check_seed(seed)
+            self._seed = randbits(63) if seed is None else seed
             for i in range(n):
                 index = self.first_index + i
                 self._states["key"][i] = deal_key(self._seed, index, self.stream)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from napoleon_env import rules as core
-from napoleon_env.dealing import check_seed, deal_key, random_deal, random_match
+from napoleon_env.dealing import check_indices, check_seed, deal_key, random_deal, random_match
 from napoleon_env.jit import count_bits, jit, lowest_bit
 from napoleon_env.notation import ACTION_NAMES, N_ACTIONS, N_SUITS, shown, whole
 from napoleon_env.observation import (
@@ -26,8 +26,23 @@ from napoleon_env.observation import (
 from napoleon_env.ruleset import Ruleset
 
 
+class EnvError(ValueError):
+    """A setting or an agent that does not exist; one sentence that names it."""
+
+
 class ActionError(ValueError):
-    """Actions of the wrong shape or type, or one that is illegal in its match; nothing has been stepped."""
+    """Actions of the wrong shape or type, before a match has begun, or illegal in one; nothing has been stepped."""
+
+
+def check_flag(name: str, value: object) -> bool:
+    """A setting that is on or off, as a bool; nothing else counts as one, lest "no" or "False" switch it on.
+
+    Raises:
+        EnvError.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise EnvError(f"{name}={shown(value)} must be True or False")
+    return bool(value)
 
 
 @jit
@@ -134,6 +149,10 @@ class VectorEnv:
         hidden: also write what is secret, for a critic.
         skip_forced: play decisions with a single legal action at once, so that every decision asked is a choice.
         check: verify every action before stepping; without it an illegal one corrupts its match.
+        first_index: index of the first of them.
+
+    Raises:
+        RulesetError, EnvError, ObservationError, SeedError: a setting that does not exist.
     """
 
     def __init__(
@@ -153,21 +172,22 @@ class VectorEnv:
         self.rules = Ruleset.make(rules, **changes)
         n = whole(num_envs)
         if n is None or n < 1:
-            raise ValueError(f"num_envs={shown(num_envs)} must be a whole number of at least 1")
-        self.num_envs, self.stream, self.first_index, self.check = n, stream, first_index, check
-        self.skip_forced = skip_forced
+            raise EnvError(f"num_envs={shown(num_envs)} must be a whole number of at least 1")
+        self.num_envs, self.stream, self.first_index = n, stream, check_indices(first_index, n)
+        self.check, self.skip_forced = check_flag("check", check), check_flag("skip_forced", skip_forced)
         self.canonical = is_canonical(suit_order)
         self.states = core.new_state(n)
         self.observation = np.zeros((n, OBSERVATION_SIZE), np.int8)
         self.action_mask = np.zeros((n, N_ACTIONS), np.int8)
         self.suit_places = np.zeros((n, N_SUITS), np.int8)
-        self.hidden = np.zeros((n, HIDDEN_SIZE), np.int8) if hidden else None
+        self.hidden = np.zeros((n, HIDDEN_SIZE), np.int8) if check_flag("hidden", hidden) else None
         self.seat = np.zeros(n, np.int64)
         self.payoffs = np.zeros((n, self.rules.players), np.int64)
         self.deal_over, self.terminated, self.truncated = (np.zeros(n, np.bool_) for _ in range(3))
         self.seed = randbits(63) if seed is None else check_seed(seed)
         self._fixed = rules_features(self.rules)
         self.next_match = 0
+        self._begun = False
         self._key()
 
     def _key(self) -> None:
@@ -192,6 +212,7 @@ class VectorEnv:
         self._observe()
 
     def _observe(self) -> None:
+        self._begun = True
         self.payoffs[:] = 0
         self.deal_over[:] = self.terminated[:] = self.truncated[:] = False
         _observe(
@@ -206,6 +227,8 @@ class VectorEnv:
         Raises:
             ActionError: see the class; the sentence names the match.
         """
+        if not self._begun:
+            raise ActionError("no match has begun: call reset() first")
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
             raise ActionError(

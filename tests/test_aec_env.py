@@ -32,6 +32,7 @@ from napoleon_env.match import DealError, IllegalActionError
 from napoleon_env.notation import ACTION_NAMES, CARDS, N_ACTIONS, SUITS, NotationError
 from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE, ObservationError
 from napoleon_env.ruleset import Ruleset, RulesetError
+from napoleon_env.vector_env import ActionError
 
 EVERY_PRESET = pytest.mark.parametrize("rules", PRESETS)
 EVERY_SIZE = pytest.mark.parametrize("players", range(2, 7))
@@ -148,7 +149,14 @@ def test_before_reset_everything_says_that_it_needs_one() -> None:
         ({"render_mode": "svg"}, EnvError, "render_mode='svg' must be one of human, ansi, rgb_array"),
         ({"render_seat": 4}, EnvError, "render_seat=4 must be a seat from 0 to 3"),
         ({"stream": "test"}, SeedError, "stream='test' must be one of train, evaluation"),
-        ({"index": -1}, EnvError, "index=-1 must be a whole number of at least 0"),
+        ({"index": -1}, SeedError, "index=-1 must be a whole number of at least 0"),
+        ({"index": 2**32}, SeedError, "index=4294967296 must be a whole number of at least 0 and below 4294967296"),
+        ({"obs_dtype": None}, EnvError, "obs_dtype=None must be one of int8"),
+        ({"facts": "no"}, EnvError, "facts='no' must be True or False"),
+        ({"illegal_reward": True}, EnvError, "illegal_reward=True must be a finite number, or None"),
+        ({"illegal_reward": "-1"}, EnvError, "illegal_reward='-1' must be a finite number, or None"),
+        ({"illegal_reward": float("nan")}, EnvError, "illegal_reward=nan must be a finite number, or None"),
+        ({"illegal_reward": 10**400}, EnvError, "must be a finite number, or None"),
         ({"player": 3}, RulesetError, "'player' is not a field of a rule set"),
     ],
 )
@@ -156,6 +164,38 @@ def test_a_setting_that_does_not_exist_is_refused_in_a_sentence(settings: dict[s
     for make in (ne.raw_env, ne.env, ne.parallel_env):
         with pytest.raises(error, match=re.escape(message)):
             make("german", **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"num_envs": 0}, EnvError, "num_envs=0 must be a whole number of at least 1"),
+        ({"first_index": -1}, SeedError, "first_index=-1 must be a whole number of at least 0 and below 4294967296"),
+        ({"first_index": 1.0}, SeedError, "first_index=1.0 must be a whole number"),
+        ({"first_index": 2**32 - 1}, SeedError, "first_index=4294967295 with num_envs=2 must not pass index 4294967295"),
+        ({"hidden": 1}, EnvError, "hidden=1 must be True or False"),
+        ({"skip_forced": "no"}, EnvError, "skip_forced='no' must be True or False"),
+        ({"check": None}, EnvError, "check=None must be True or False"),
+    ],
+)
+def test_the_vector_environment_refuses_a_setting_in_a_sentence(settings: dict[str, Any], error: type, message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        ne.VectorEnv(**{"num_envs": 2, **settings})
+
+
+def test_the_vector_environment_takes_the_last_indices_there_are() -> None:
+    assert ne.VectorEnv(num_envs=2, first_index=2**32 - 2).first_index == 2**32 - 2
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_the_vector_environment_is_not_stepped_before_a_match_has_begun(check: bool) -> None:
+    env = ne.VectorEnv(num_envs=2, seed=1, check=check)
+    with pytest.raises(ActionError, match=re.escape("no match has begun: call reset() first")):
+        env.step(np.zeros(2, np.int64))
+    begun = ne.VectorEnv(num_envs=2, seed=1)
+    begun.reset()
+    env.load_states(begun.states.copy())
+    env.step(env.action_mask.argmax(axis=1))
 
 
 def test_an_agent_that_does_not_exist_is_named() -> None:
@@ -556,6 +596,26 @@ def test_a_deal_that_cannot_be_is_refused_and_the_match_goes_on(options: dict[st
     with pytest.raises(DealError, match=re.escape(message)):
         env.reset(seed=1, options=options)
     assert outside(env) == before
+
+
+@pytest.mark.parametrize("options", [[1], "abc", 5, []])
+def test_options_that_are_no_mapping_are_refused(options: Any) -> None:
+    env = ne.env("german")
+    env.reset(seed=1)
+    before = outside(env)
+    with pytest.raises(EnvError, match=re.escape(f"options={options!r} must be a mapping from names to values, or None")):
+        env.reset(seed=1, options=options)
+    assert outside(env) == before
+
+
+@pytest.mark.parametrize("options", [{"dealer": 4}, 5])
+def test_a_reset_that_fails_leaves_the_seed_and_its_next_match(options: Any) -> None:
+    env = ne.env("german")
+    env.reset(seed=11)
+    with pytest.raises(ValueError, match=r"dealer=4|options=5"):
+        env.reset(seed=12, options=options)
+    env.reset()
+    assert env.unwrapped.match.hands == ne.Match("german", seed=11, number=1).hands
 
 
 def test_the_global_generators_are_left_alone() -> None:

@@ -18,7 +18,7 @@ from random_rules import random_rules, state_bytes
 
 import napoleon_env as ne
 from napoleon_env.aec_env import EnvError
-from napoleon_env.dealing import deal_key
+from napoleon_env.dealing import SeedError, deal_key
 from napoleon_env.gym_env import OpponentError, learner_words
 from napoleon_env.match import IllegalActionError, View
 from napoleon_env.notation import N_ACTIONS, SOME_DISCARD, NotationError
@@ -258,6 +258,12 @@ def test_an_opponent_that_does_not_answer_with_a_legal_action_is_named(answer: A
         ({"opponents": "nobody"}, RosterError, "player 'nobody' does not exist"),
         ({"opponents": 3}, RosterError, "3 is no player"),
         ({"opponents": ["random"] * 2}, EnvError, "opponents must be one player, or a list of 3"),
+        ({"opponents": ne.Match}, EnvError, "opponents: <class 'napoleon_env.match.Match'> is a class"),
+        ({"opponents": ["random", "random", Careful]}, EnvError, "is a class: a player must be an object of one"),
+        ({"obs_dtype": None}, EnvError, "obs_dtype=None must be one of int8"),
+        ({"facts": 1}, EnvError, "facts=1 must be True or False"),
+        ({"illegal_reward": float("inf")}, EnvError, "illegal_reward=inf must be a finite number, or None"),
+        ({"illegal_reward": False}, EnvError, "illegal_reward=False must be a finite number, or None"),
         ({"seat": 4}, EnvError, "seat=4 must be a seat from 0 to 3"),
         ({"seat": "last"}, EnvError, "seat='last' must be one of rotate"),
         ({"seat": None}, EnvError, "seat=None must be a seat from 0 to 3"),
@@ -274,7 +280,62 @@ def test_a_setting_that_does_not_exist_is_refused_in_a_sentence(settings: dict[s
         ne.NapoleonVectorEnv(0, opponents="random")
 
 
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"first_index": -1}, SeedError, "first_index=-1 must be a whole number of at least 0 and below 4294967296"),
+        ({"first_index": 2**32 - 1}, SeedError, "first_index=4294967295 with num_envs=2 must not pass index 4294967295"),
+        ({"copy": "no"}, EnvError, "copy='no' must be True or False"),
+        ({"opponents": "human"}, EnvError, "opponents='human': human can play in a single environment only"),
+        ({"opponents": ["random", "human", "random"]}, EnvError, "human can play in a single environment only"),
+    ],
+)
+def test_the_vector_environment_refuses_a_setting_in_a_sentence(settings: dict[str, Any], error: type, message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        ne.NapoleonVectorEnv(2, **{"opponents": "random", **settings})
+
+
+def test_what_an_opponents_own_code_raises_comes_through_as_it_is() -> None:
+    def broken(view: View) -> int:
+        raise ZeroDivisionError("of the opponent's own")
+
+    for env in (ne.NapoleonEnv(opponents=broken, seat=0), ne.NapoleonVectorEnv(8, opponents=broken, seat=0)):
+        with pytest.raises(ZeroDivisionError, match="of the opponent's own"):
+            [env.reset(seed=seed) for seed in range(8)]  # in one of them an opponent is asked before the learner
+
+
 # Seats, deals and options.
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
+def test_a_seed_that_is_none_is_refused_and_the_match_goes_on(seed: Any) -> None:
+    single, many = ne.NapoleonEnv(opponents="random"), ne.NapoleonVectorEnv(2, opponents="random")
+    single.reset(seed=1)
+    many.reset(seed=1)
+    for env, match in ((single, lambda: single.match), (many, lambda: many.match(0))):
+        before = state_bytes(match().state)
+        with pytest.raises(SeedError, match=re.escape(f"seed={seed!r} must be a whole number of at least 0")):
+            env.reset(seed=seed)
+        assert state_bytes(match().state) == before
+        assert env.np_random_seed == 1
+
+
+def test_a_seed_may_be_a_whole_number_of_numpy() -> None:
+    for make in (lambda: ne.NapoleonEnv(opponents="random"), lambda: ne.NapoleonVectorEnv(2, opponents="random")):
+        assert as_text(make().reset(seed=np.int64(7))) == as_text(make().reset(seed=7))
+
+
+@pytest.mark.parametrize("options", [{"dealer": 4}, [1], "abc", 5])
+def test_a_reset_that_fails_leaves_the_seed_and_its_next_match(options: Any) -> None:
+    single, many = ne.NapoleonEnv(opponents="random"), ne.NapoleonVectorEnv(2, opponents="random")
+    for env, match in ((single, lambda: single.match), (many, lambda: many.match(0))):
+        env.reset(seed=11)
+        with pytest.raises(ValueError, match=r"dealer|options=.* must be a mapping from names to values, or None"):
+            env.reset(seed=12, options=options)
+        assert env.np_random_seed == 11
+        env.reset()
+        dealt = ne.Match(seed=11, number=1)
+        assert [sorted(match().dealt(seat)) for seat in range(4)] == [sorted(dealt.dealt(seat)) for seat in range(4)]
 
 
 def test_the_learners_seat() -> None:

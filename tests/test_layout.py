@@ -171,7 +171,7 @@ PATH_OF_A_MACHINE = re.compile(
         (b"see " + b"/" + b"work/main/README.md", True),
         (b"C:" + b"\\Users\\somebody", True),
         (b"https://example.org/home/page", False),
-        (b"../work/x and ~/work/x and $ROOT/work/x", False),
+        (b"../home/x and ~/home/x and $ROOT/home/x", False),
     ],
 )
 def test_paths_of_a_machine_are_recognised(text: bytes, found: bool) -> None:
