@@ -227,13 +227,19 @@ def tournament(
     from napoleon_env.journal import JournalError
     from napoleon_env.roster import RosterError, split_specs
     from napoleon_env.schedule import ScheduleError
-    from napoleon_env.tournament import TournamentError, run_tournament, swing_records
+    from napoleon_env.tournament import MOST_ERROR, TournamentError, run_tournament, swing_records
 
+    for option, path in (("--json", None if json_file == "-" else json_file), ("--csv", csv_file), ("--html", html_file)):
+        if path is not None:
+            check_writable(option, path)
+    if error is not None and not 0 < error < MOST_ERROR:
+        raise CommandError(f"--until {error:g} must be between 0 and {MOST_ERROR}")
     specs = [spec for text in players for spec in split_specs(text)]
     ruleset = make_ruleset(preset, [*(settings or ()), *([] if seats is None else [f"players={seats}"])])
     with refused(RosterError, ScheduleError, JournalError, TournamentError), report.progress() as on_block:
         result = run_tournament(
-            specs, rules=ruleset, deals=deals, seed=seed, workers=workers or os.cpu_count() or 1, file=results,
+            specs, rules=ruleset, deals=deals, seed=seed, file=results,
+            workers=(os.cpu_count() or 1) if workers is None else workers,
             seconds=seconds, error=error, control=control, losses=losses, on_block=on_block,
         )  # fmt: skip
     command = shlex.join(["napoleon", *sys.argv[1:]])
@@ -453,6 +459,17 @@ def typed_position(
             pot=pot or 0,
             then=[] if then is None else [part.strip() for part in then.split(",") if part.strip()],
         )
+
+
+def check_writable(option: str, path: str) -> None:
+    """End the command if a file that an option names cannot be written; before the work whose outcome it is to hold."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise CommandError(f"{option} {path}: there is no folder {folder}")
+    if not path or os.path.isdir(path):
+        raise CommandError(f"{option} {path or repr(path)}: this is a folder, not a file to write")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise CommandError(f"{option} {path}: it may not be written")
 
 
 def words(text: str) -> list[str]:

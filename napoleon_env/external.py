@@ -37,6 +37,8 @@ START_SECONDS: Final = 60.0
 """How long it may take to start; it is not given again after a start without an answer."""
 LONGEST_ANSWER: Final = 1 << 16
 """Characters of a line that a program may answer with."""
+LONGEST_WAIT: Final = 2_000_000.0
+"""Seconds that a pipe can be waited for: the system counts milliseconds in 31 bits."""
 
 
 def view_json(view: View) -> dict[str, Any]:
@@ -222,7 +224,7 @@ class TimedPlayer:
     def _receive(self, pipe: Connection, sent: object, seconds: float, late: str) -> Any:
         try:
             pipe.send(sent)
-            if pipe.poll(seconds):
+            if pipe.poll(min(seconds, LONGEST_WAIT)):
                 return pipe.recv()
         except (OSError, EOFError):
             late = "the player's process came down"
@@ -266,6 +268,8 @@ def _serve(pipe: Connection, make: Callable[[], Any]) -> None:
             try:
                 player = player or make()
                 given: Any = ask(player, question)
+            except SystemExit as error:
+                given = f"the player ended with {error!r}"
             except Exception as error:
                 given = fault(error)
             pipe.send(given)

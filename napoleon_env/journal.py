@@ -37,6 +37,8 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
         self.path = Path(path)
         self.header = {"napoleon_tournament": FORMAT, **header}
+        if self.path.exists() and not self.path.is_file():
+            raise JournalError(f"{self._name} cannot be opened: it is no file that can be appended to")
         try:
             self._file: BinaryIO = open(self.path, "r+b" if self.path.exists() else "x+b")  # noqa: SIM115  # closed by `close`
         except OSError as error:
@@ -75,7 +77,7 @@ class Journal:
             return
         try:
             header = json.loads(first)
-        except ValueError:
+        except (ValueError, RecursionError):
             header = None
         if not isinstance(header, dict) or "napoleon_tournament" not in header:
             raise JournalError(f"{self._name} is something else: it is left as it is")
@@ -98,12 +100,16 @@ class Journal:
                 return
             try:
                 line = json.loads(text)
-            except ValueError:
+            except (ValueError, RecursionError):
                 line = None
             if not isinstance(line, dict) or line.get("block") != block:
-                raise JournalError(f"{self._name}: line {block + 2} is not block {block}; it is left as it is")
+                raise self.damaged(block)
             yield line
             block += 1
+
+    def damaged(self, block: int) -> JournalError:
+        """The error for a line that should be this block and is not."""
+        return JournalError(f"{self._name}: line {block + 2} is not block {block}; it is left as it is")
 
     def append(self, line: Mapping[str, Any]) -> None:
         """Write one more line, and see it to the disk."""

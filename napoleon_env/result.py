@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from napoleon_env.notation import whole
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.schedule import Schedule
 from napoleon_env.statistics import REPLICATES, Adjusted, Bootstrap, Estimate, Moments, OrderTest, bradley_terry
@@ -72,6 +73,25 @@ class Result:
     def tables(self) -> int:
         """Matches played so far."""
         return self.deals * len(self.schedule.tables)
+
+    def fits(self, line: Mapping[str, Any]) -> bool:
+        """Whether a line read from a file has the form of the next block's, so that `add` takes it."""
+        schedule = self.schedule
+        k, sums = len(schedule.names), (len(schedule.deals_of(self.blocks)), len(schedule.pairs))
+        try:
+            tally, forfeits = line["tally"], [Forfeit(*forfeit) for forfeit in line["forfeits"]]
+            return (
+                whole(line["block"]) == self.blocks < schedule.blocks
+                and _integers(line["sums"], sums)
+                and (not schedule.control or _integers(line["controls"], sums))
+                and len(tally) == k
+                and all(_integers([mine[name] for mine in tally], self.tally[name].shape) for name in TALLY.names or ())
+                and (whole(line["lines"]) or 0) > 0
+                and all(_integers(forfeit[:-1], (len(forfeit) - 1,)) and min(forfeit[:-1]) >= 0 for forfeit in forfeits)
+                and all(forfeit.entrant < k and isinstance(forfeit.reason, str) for forfeit in forfeits)
+            )
+        except (KeyError, TypeError, ValueError):
+            return False
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add the line of the next block."""
@@ -158,6 +178,12 @@ class Result:
         """Entrants from best to worst by points."""
         fields = self.fields()
         return sorted(range(len(fields)), key=lambda i: (-fields[i].mean, i))
+
+
+def _integers(values: Sequence[Any], shape: tuple[int, ...]) -> bool:
+    """Whether nested lists are whole numbers of 64 bits in this shape."""
+    array = np.array(values)
+    return array.dtype == np.int64 and array.shape == shape
 
 
 def largest_score(rules: Ruleset) -> float | None:

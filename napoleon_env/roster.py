@@ -29,6 +29,7 @@ import importlib.util
 import inspect
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -213,9 +214,13 @@ def _program(spec: Spec, seconds: float | None) -> Player:
     if not spec.name.strip():
         raise RosterError("cmd: needs a program to start, such as cmd:python bot.py")
     try:
-        return ProgramPlayer(spec.name, seconds=SECONDS if seconds is None else seconds)
+        player = ProgramPlayer(spec.name, seconds=SECONDS if seconds is None else seconds)
     except ValueError as error:
         raise RosterError(f"player {shown(spec.text)}: {error}") from None
+    program = next(iter(player.command), "")
+    if shutil.which(program) is None:
+        raise RosterError(f"player {shown(spec.text)}: there is no program {shown(program, 200)} that can be started")
+    return player
 
 
 def _agent_class(spec: Spec) -> Callable[..., Any]:
@@ -238,7 +243,7 @@ def _construct(spec: Spec, maker: Callable[..., Any], rules: Ruleset | None) -> 
             options["rules"] = rules
     try:
         player = maker(**options)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that reads its own arguments exits
         raise RosterError(f"player {shown(spec.text)} cannot be made: {_line(error)}") from error
     if not _decides(player):
         raise RosterError(
@@ -254,7 +259,7 @@ def _parameters(maker: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | 
         return None
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return text if isinstance(error, ValueError) and text else f"{type(error).__name__}: {text}"
 
@@ -326,10 +331,8 @@ def _module(spec: Spec) -> ModuleType:
         raise RosterError(
             f"player {shown(spec.text)}: {spec.name} needs a module that is not installed, {error.name}"
         ) from error
-    except Exception as error:
-        raise RosterError(
-            f"player {shown(spec.text)}: {spec.name} cannot be imported: {type(error).__name__}: {_line(error)}"
-        ) from error
+    except (Exception, SystemExit) as error:  # a script that reads its own arguments exits
+        raise RosterError(f"player {shown(spec.text)}: {spec.name} cannot be imported: {_line(error)}") from error
     finally:
         if added:
             sys.path.remove(here)

@@ -12,14 +12,15 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context, parent_process
-from typing import Any, Final, NamedTuple
+from numbers import Real
+from typing import Any, Final, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -38,6 +39,11 @@ from napoleon_env.tables import TALLY, Played, play_tables
 
 SMALL: Final = 10.0
 """Seconds: when less is left to play, no further processes are started for it."""
+
+MOST_SECONDS: Final = 86400
+"""A day: the longest limit for one decision."""
+MOST_ERROR: Final = 0.5
+"""Below it the sequential mode's error must be: at a half, any verdict is as good."""
 
 
 class TournamentError(ValueError):
@@ -75,6 +81,8 @@ def entrant(entry: str | tuple[str, str | Player]) -> Entrant:
     if isinstance(entry, str):
         player, _, name = (part.strip() for part in entry.partition(" as "))
         name = name or player
+        if not player:
+            raise RosterError("an entrant is empty: a player is missing before, between or after the commas")
     else:
         name, player = entry
     if not isinstance(name, str) or not name or not name.isprintable() or len(name) > 200:
@@ -228,7 +236,19 @@ Entries = Sequence[str | tuple[str, "str | Player"]] | Mapping[str, "str | Playe
 
 
 def _entries(players: Entries) -> list[str | tuple[str, str | Player]]:
-    return list(players.items()) if isinstance(players, Mapping) else list(players)
+    if isinstance(players, Mapping):
+        return list(players.items())
+    if isinstance(players, str) or not isinstance(players, Iterable):
+        raise TournamentError(f"players={shown(players)} must be a list of players, or a mapping of names to players")
+    entries = list(players)
+    for entry in entries:
+        if not (isinstance(entry, str) or (isinstance(entry, tuple | list) and len(entry) == 2)):
+            raise TournamentError(f"the entrant {shown(entry)} must be a player's spec, or a pair of a name and a player")
+    return entries
+
+
+def _is_real(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def run_tournament(
@@ -272,10 +292,12 @@ def run_tournament(
     n_workers = whole(workers)
     if n_workers is None or n_workers < 1:
         raise TournamentError(f"workers={shown(workers)} must be a whole number of at least 1")
-    if error is not None and not 0 < error < 0.5:
-        raise TournamentError(f"error={shown(error)} must be between 0 and 0.5")
-    if seconds is not None and not seconds > 0:
-        raise TournamentError(f"seconds={shown(seconds)} must be above 0")
+    if error is not None and not (_is_real(error) and 0 < error < MOST_ERROR):
+        raise TournamentError(f"error={shown(error)} must be a number between 0 and {MOST_ERROR}")
+    if seconds is not None and not (_is_real(seconds) and 0 < seconds <= MOST_SECONDS):
+        raise TournamentError(f"seconds={shown(seconds)} must be a number above 0 and at most {MOST_SECONDS}")
+    if file is not None and not isinstance(file, str | os.PathLike):
+        raise TournamentError(f"file={shown(file)} must be the path of a file of results")
     names = tuple(entrant.name for entrant in entrants)
     # The first schedule refuses what cannot be before any player is made; how many deals a block has depends on the players.
     probe = Schedule(rules=ruleset, names=names, seed=seed, deals=deals, control=control, losses=losses, block=1)
@@ -295,8 +317,11 @@ def run_tournament(
     result.warnings = crew.warnings() + (["the time limit makes results depend on the machine"] if seconds is not None else [])
     store = Journal(file, header) if file is not None else None
     try:
-        for line in store.lines() if store else ():
-            result.add(line)
+        if store:
+            for line in store.lines():
+                if not result.fits(line):
+                    raise store.damaged(result.blocks)
+                result.add(line)
         with _lines(crew, entrants, seconds, range(result.blocks, schedule.blocks), n_workers) as lines:
             for line in () if result.certain else lines:
                 if store:
@@ -306,6 +331,8 @@ def run_tournament(
                     on_block(result)
                 if result.certain:
                     break
+    except SystemExit as exit_:
+        raise TournamentError(f"a player ended the program ({exit_!r}); a player must not exit while it plays") from None
     finally:
         crew.close()
         if store:

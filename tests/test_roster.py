@@ -95,6 +95,8 @@ def test_a_player_is_returned_as_it_is() -> None:
         ("sys:path", "path is a list, nothing that plays"),
         ("cmd:", "cmd: needs a program"),
         ("cmd:'open", "No closing quotation"),
+        ("cmd:/nonexist/prog --fast", "there is no program '/nonexist/prog' that can be started"),
+        ("cmd:''", "there is no program '' that can be started"),
     ],
 )
 def test_a_spec_that_makes_no_player_is_refused_in_one_sentence(spec: str, says: str) -> None:
@@ -183,8 +185,20 @@ def test_a_file_that_cannot_be_imported_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.py"
     for text, says in [("import no_such_package", "no_such_package"), ("def (", "SyntaxError"), ("1 / 0", "ZeroDivisionError")]:
         path.write_text(text)
-        with pytest.raises(RosterError, match=says):
+        with pytest.raises(RosterError, match=says) as caught:
             make_player(f"{path}:policy")
+        assert str(caught.value).count(says) == 1
+
+
+@pytest.mark.parametrize("leaves", ["sys.exit(3)", "argparse.ArgumentParser().parse_args(['--what'])"])
+def test_a_file_that_exits_is_refused(tmp_path: Path, leaves: str) -> None:
+    path = tmp_path / "script.py"
+    path.write_text(f"import argparse, sys\n{leaves}\n")
+    with pytest.raises(RosterError, match="cannot be imported: SystemExit"):
+        make_player(f"{path}:policy")
+    path.write_text(f"import argparse, sys\ndef make():\n    {leaves}\n")
+    with pytest.raises(RosterError, match="cannot be made: SystemExit"):
+        make_player(f"{path}:make")
 
 
 # Programs.

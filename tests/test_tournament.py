@@ -416,15 +416,45 @@ def test_a_player_that_hangs_or_comes_down_forfeits_under_a_time_limit(tmp_path:
         (["random", "random as b"], {"seed": -1}, ScheduleError, "seed=-1 must be"),
         (["random", "random as b"], {"workers": 0}, TournamentError, "workers=0 must be"),
         (["random", "random as b"], {"error": 0.7}, TournamentError, "error=0.7 must be"),
-        (["random", "random as b"], {"seconds": 0}, TournamentError, "seconds=0 must be"),
+        *(
+            (
+                ["random", "random as b"],
+                {"seconds": seconds},
+                TournamentError,
+                "seconds=.* must be a number above 0 and at most",
+            )
+            for seconds in (0, -1, float("inf"), float("nan"), 1e12, 86401, "x", True)
+        ),
+        (["random", "random as b"], {"error": "x"}, TournamentError, "error='x' must be"),
+        (["random", "random as b"], {"workers": "x"}, TournamentError, "workers='x' must be"),
+        (None, {}, TournamentError, "players=None must be a list"),
+        (5, {}, TournamentError, "players=5 must be a list"),
+        ("random", {}, TournamentError, "players='random' must be a list"),
+        (["random", 5], {}, TournamentError, "the entrant 5 must be"),
+        ([("a", "random", 1), "random"], {}, TournamentError, "the entrant .* must be"),
+        (["random", ""], {}, RosterError, "an entrant is empty"),
     ],
 )
 def test_a_tournament_that_cannot_be_is_refused(
-    players: list[str], settings: dict[str, Any], error: type[Exception], says: str, tmp_path: Path
+    players: Any, settings: dict[str, Any], error: type[Exception], says: str, tmp_path: Path
 ) -> None:
     with pytest.raises(error, match=says):
         run_tournament(players, file=tmp_path / "r.jsonl", **settings)
     assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_a_file_of_results_is_a_path() -> None:
+    with pytest.raises(TournamentError, match="file=5 must be the path"):
+        run_tournament(["random", "random as b"], file=5)  # type: ignore[arg-type]
+
+
+def test_a_player_that_exits_while_it_plays_ends_the_tournament_in_one_sentence() -> None:
+    class Leaver:
+        def act(self, view: View) -> int:
+            raise SystemExit(3)
+
+    with pytest.raises(TournamentError, match=r"a player ended the program \(SystemExit\(3\)\)"):
+        run_tournament({"a": Leaver(), "b": Caller(PASS)}, deals=1)
 
 
 @pytest.mark.parametrize(
@@ -464,6 +494,33 @@ def test_a_file_with_a_broken_block_is_refused_and_left_alone(tmp_path: Path) ->
     with pytest.raises(JournalError, match="line 3 is not block 1"):
         run_tournament({"a": Scatter(), "b": Scatter()}, deals=4, block=1, file=path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sums": None}, {"sums": "x"}, {"sums": []}, {"sums": [[1, 2], [3]]}, {"sums": [[1.5, 2]]}, {"sums": [[10**30, 0]]},
+        {"tally": None}, {"tally": []}, {"tally": [{}, {}]}, {"tally": [3, 4]}, {"lines": "x"}, {"lines": 0}, {"forfeits": 5},
+        {"forfeits": [[0, 0, 9, 0, 0, "slow"]]}, {"forfeits": [[0]]}, {"forfeits": [[0, 0, 0, 0, 0, None]]}, {"block": False},
+    ],
+)  # fmt: skip
+def test_a_block_of_another_form_is_refused_and_left_alone(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "r.jsonl"
+    run_tournament({"a": Scatter(), "b": Scatter()}, deals=2, block=1, file=path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    block = {name: value for name, value in {**json.loads(lines[1]), **change}.items() if value is not None}
+    path.write_bytes(lines[0] + json.dumps(block).encode() + b"\n" + lines[2])
+    before = path.read_bytes()
+    with pytest.raises(JournalError, match="line 2 is not block 0"):
+        run_tournament({"a": Scatter(), "b": Scatter()}, deals=2, block=1, file=path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", [".", "missing/r.jsonl", "/dev/null"])
+def test_what_cannot_be_a_file_of_results_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(JournalError, match="cannot be opened"):
+        run_tournament({"a": Scatter(), "b": Scatter()}, deals=1, file=tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
 
 
 # Sequential.
@@ -708,6 +765,15 @@ def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["--players", "random,random as b", "--rules", "dutch"], "'dutch' does not exist"),
         (["--players", "random,random as b", "--deals", "0"], "deals=0"),
         (["--players", "random,random as b", "--control", "-1"], "control=-1"),
+        (["--players", "random,random as b", "--workers", "0"], "workers=0 must be"),
+        (["--players", "random,random as b", "--until", "0.7"], "--until 0.7 must be between"),
+        (["--players", "random,random as b", "--seconds", "inf"], "seconds=inf must be"),
+        (["--players", "random,"], "an entrant is empty"),
+        (["--players", "random,cmd:/nonexist/prog"], "there is no program '/nonexist/prog'"),
+        (["--players", "random,random as b", "--results", "/"], "the file of results '/' cannot be opened"),
+        (["--players", "random,random as b", "--json", "/nonexist/r.json"], "--json /nonexist/r.json: there is no folder"),
+        (["--players", "random,random as b", "--csv", "/"], "--csv /: this is a folder"),
+        (["--players", "random,random as b", "--html", ""], "--html '': this is a folder"),
     ],
 )
 def test_the_command_refuses_in_one_sentence(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
