@@ -7,7 +7,7 @@ alone against the others. Four rule sets (German, Portuguese, Russian, English) 
 |--------------------|---------------------------------------------------------------------------------------------------|
 | Actions            | Discrete                                                                                          |
 | Parallel API       | Yes, turn-based: `napoleon_env.parallel_env(...)`                                                 |
-| Manual Control     | No (`napoleon play`)                                                                              |
+| Manual Control     | No                                                                                                |
 | Agents             | `seat_0` … `seat_5`, as many as the rule set has players (4 by default)                           |
 | Action Shape       | (1)                                                                                               |
 | Action Values      | Discrete(N_ACTIONS), the same for all rule sets and numbers of players                            |

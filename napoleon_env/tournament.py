@@ -90,7 +90,7 @@ def entrant(entry: str | tuple[str, str | Player]) -> Entrant:
     if not isinstance(player, str):
         return Entrant(name, make_player(player), f"{type(player).__module__}.{type(player).__qualname__}")
     if parse_spec(player).name == "human":
-        raise RosterError("human cannot enter a tournament: `napoleon play` is for people")
+        raise RosterError("human cannot enter a tournament: its players decide thousands of times, without a terminal")
     return Entrant(name, player, fingerprint(player))
 
 
