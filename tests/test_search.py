@@ -231,10 +231,8 @@ def test_legal_in_every_phase_of_every_rule_set_and_the_same_through_both_doors(
     rng, phases, played = random.Random(8), set(), 0
     players = [PimcPlayer(worlds=4), EpimcPlayer(worlds=4, inner=2)]
     twins = [PimcPlayer(worlds=4), EpimcPlayer(worlds=4, inner=2)]
-    for number in range(160):
+    for number in range(80):
         rules = finite(random_rules(rng))
-        if rules.players * rules.hand_size > 20:
-            continue  # long hands of many players take minutes to solve with open cards
         match, habits = Match(rules, seed=number), Habits.draw(rng, rules)
         while not match.over:
             seat, seed = match.seat, rng.randrange(1 << 63)
