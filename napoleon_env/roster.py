@@ -7,7 +7,7 @@ A spec is one of
     package.module:name, path/file.py:name    Python of yours, see below
     cmd:program argument ...           a program in any language (the protocol is in `external`)
 
-with options after a further colon: `pimc:worlds=100,seed=3`, `agent.onnx:temperature=0.5`, `mine.py:policy:depth=2`. `name` is
+with options after a further colon: `pimc:worlds=100`, `agent.onnx:sample=true`, `mine.py:policy:depth=2`. `name` is
 a function that takes a `View` and returns an action, a class or a function without required arguments that returns a player,
 or a player; options are passed on as keywords. Values are read as whole numbers, numbers, true or false, else text.
 
