@@ -53,14 +53,27 @@ def _type_ctpop(context: Any, mask: Any) -> Any:
     return types.int64(types.int64), generate
 
 
+def _type_ctlz(context: Any, mask: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), generate
+
+
 cttz: Any = intrinsic(_type_cttz)
 """The processor's count of trailing zeros, inside compiled functions alone."""
+ctlz: Any = intrinsic(_type_ctlz)
+"""The processor's count of leading zeros, inside compiled functions alone."""
 ctpop: Any = intrinsic(_type_ctpop)
 """The processor's count of set bits, inside compiled functions alone."""
 
 
 def _lowest_bit(mask: int) -> int:
     return (int(mask) & -int(mask)).bit_length() - 1
+
+
+def _highest_bit(mask: int) -> int:
+    return int(mask).bit_length() - 1
 
 
 def _count_bits(mask: int) -> int:
@@ -73,6 +86,11 @@ def _compiled_lowest_bit(mask: int) -> int:
 
 
 @jit
+def _compiled_highest_bit(mask: int) -> int:
+    return 63 - ctlz(mask)
+
+
+@jit
 def _compiled_count_bits(mask: int) -> int:
     return ctpop(mask)
 
@@ -80,5 +98,7 @@ def _compiled_count_bits(mask: int) -> int:
 UNCOMPILED = bool(getattr(config, "DISABLE_JIT", False))
 lowest_bit: Callable[[int], int] = _lowest_bit if UNCOMPILED else _compiled_lowest_bit
 """The number of the lowest bit set in a mask that is not 0."""
+highest_bit: Callable[[int], int] = _highest_bit if UNCOMPILED else _compiled_highest_bit
+"""The number of the highest bit set in a mask that is not 0."""
 count_bits: Callable[[int], int] = _count_bits if UNCOMPILED else _compiled_count_bits
 """How many bits of a mask are set."""

@@ -25,7 +25,7 @@ from napoleon_env import solver_core, solver_states
 from napoleon_env.belief import BeliefError, fill_likely_worlds, fill_worlds
 from napoleon_env.counting import counting_action
 from napoleon_env.dealing import fork
-from napoleon_env.jit import jit
+from napoleon_env.jit import jit, lowest_bit
 from napoleon_env.notation import (
     BLUCHER,
     DISCARD,
@@ -216,7 +216,7 @@ def _try_actions(worlds: Any, rules: Any, seat: int, actions: Any, scratch: Any,
 @jit
 def _best_card(cards: int, sign: int, trump: int, payoffs: Any, tricks: Any) -> int:
     """Of `cards` the one with the best sum of payoffs (`sign` 1: the most), of equals that of tricks, then the cheapest."""
-    best = solver_core.lowest(cards)
+    best = lowest_bit(cards)
     for card in range(best + 1, N_CARDS):
         if cards >> card & 1:
             gain = sign * (payoffs[card] - payoffs[best])
@@ -269,7 +269,7 @@ def _postpone(
                 moves = core.legal_cards(s, rules)
                 sign = 1 if who == declarer else -1
                 if moves & (moves - 1) == 0:
-                    core.apply(s, rules, PLAY + solver_core.lowest(moves))
+                    core.apply(s, rules, PLAY + lowest_bit(moves))
                     continue
                 _solve(scratch, rules, objective, room, 0, work)
                 if who != seat:

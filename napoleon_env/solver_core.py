@@ -12,11 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from napoleon_env.jit import jit
+from napoleon_env.jit import count_bits, highest_bit, jit, lowest_bit
 from napoleon_env.notation import MAX_HAND, MAX_PLAYERS, N_RANKS, N_SUITS
 
 LANE: Final = 16
@@ -45,35 +41,6 @@ UNKNOWN: Final = -1
 """In place of the answer 0 or 1: not seen yet, or the budget of nodes ended first."""
 
 
-def _lowest(typingctx: Any, number: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), code
-
-
-def _highest(typingctx: Any, number: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.sub(ir.Constant(ir.IntType(64), 63), builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1)))
-
-    return types.int64(types.int64), code
-
-
-def _count(typingctx: Any, number: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.int64), code
-
-
-lowest: Any = intrinsic(_lowest)
-"""The place of the lowest bit of a number that is not 0: one machine instruction, in compiled code only."""
-highest: Any = intrinsic(_highest)
-"""The place of the highest bit of a number that is not 0."""
-count: Any = intrinsic(_count)
-"""How many bits are set."""
-
-
 @jit
 def distinct(hand: int, others: int) -> int:
     """The lowest card of every run of `hand` that no card of `others` interrupts: equal cards are tried once."""
@@ -91,7 +58,7 @@ def suit_word(rest: int, owner: Any, lane: int) -> int:
         return 0
     word = 7
     while cards != 0:
-        word = word << 3 | owner[lane * LANE + lowest(cards)]
+        word = word << 3 | owner[lane * LANE + lowest_bit(cards)]
         cards &= cards - 1
     return word
 
@@ -110,12 +77,12 @@ def join_words(trumps: int, a: int, b: int, c: int, e: int, leader: int) -> tupl
     if b < c:
         b, c = c, b
     # The 7 over a plain suit parts it from the one before; the trumps need none. The first 1 marks the length of it all.
-    low = trumps ^ 6 << highest(trumps) - 2 if trumps != 0 else 1
+    low = trumps ^ 6 << highest_bit(trumps) - 2 if trumps != 0 else 1
     high = 0
     for word in (a, b, c, e):
         if word == 0:
             break
-        width = highest(word) + 1
+        width = highest_bit(word) + 1
         high = high << width | low >> KEY_BITS - width
         low = (low << width | word) & ((1 << KEY_BITS) - 1)
     return low << 3 | leader, high
@@ -140,7 +107,7 @@ def row_of(table: Any, low: int, high: int) -> int:
 @jit
 def top(own: int, others: int) -> int:
     """How many of one suit's cards `own` are above all of `others`."""
-    return count(own) if others == 0 else count(own >> highest(others))
+    return count_bits(own) if others == 0 else count_bits(own >> highest_bit(others))
 
 
 @jit
@@ -161,7 +128,7 @@ def bounds(hands: Any, owner: Any, info: Any, rest: int, leader: int, left: int,
     theirs = 0  # four bits a seat
     cards = trumps
     while cards != 0:
-        holder = owner[lowest(cards)]
+        holder = owner[lowest_bit(cards)]
         cards &= cards - 1
         if holder == 0:
             mine += 1
@@ -187,7 +154,7 @@ def bounds(hands: Any, owner: Any, info: Any, rest: int, leader: int, left: int,
         possible = mine
         for lane in range(lanes):
             suit = SUIT << lane * LANE
-            possible += count(hand & suit)
+            possible += count_bits(hand & suit)
         if possible < need:
             return -1
         sure = mine
@@ -199,18 +166,18 @@ def bounds(hands: Any, owner: Any, info: Any, rest: int, leader: int, left: int,
             if run > 0:
                 longest = 0
                 for seat in range(1, n):
-                    length = count(hands[seat] & suit)
+                    length = count_bits(hands[seat] & suit)
                     longest = max(longest, length)
-                    if count(hands[seat] & trump) > drawn:
+                    if count_bits(hands[seat] & trump) > drawn:
                         run = min(run, length)
                         longest = N_RANKS
                 if run >= longest:
-                    run = count(own)
+                    run = count_bits(own)
                 sure += run
         return 1 if sure >= need else -1
     hand = hands[leader]
     losers = theirs >> 4 * leader & 15
-    if left - losers - count(hand & ~trump) >= need:
+    if left - losers - count_bits(hand & ~trump) >= need:
         return -1
     if info[MUST] != 0 and n > 2:  # a defender may have to trump another's winner, and so take over the lead
         return -1
@@ -220,7 +187,7 @@ def bounds(hands: Any, owner: Any, info: Any, rest: int, leader: int, left: int,
         suit = SUIT << lane * LANE
         run = top(hand & suit, rest & suit & ~hand)
         if not helpless:
-            run = min(run, count(mine & suit))
+            run = min(run, count_bits(mine & suit))
         losers += run
     return 0 if left - losers < need else -1
 
@@ -230,7 +197,7 @@ def last_trick(hands: Any, n: int, player: int, trump: int) -> int:
     """1 if the declarer takes the last trick, to which `player` leads, else 0."""
     winning = hands[player]
     winner = player
-    fitting = SUIT << (lowest(winning) >> 4) * LANE | trump
+    fitting = SUIT << (lowest_bit(winning) >> 4) * LANE | trump
     for _ in range(n - 1):
         player += 1
         if player == n:
@@ -308,7 +275,7 @@ def search(frames: Any, hands: Any, owner: Any, table: Any, info: Any, rest: int
                 from_top = player == 0
             else:
                 moves = followers(hand, rest, led, winning, trump, must)
-                first = moves & (SUIT << (lowest(winning) >> 4) * LANE | trump) & -winning
+                first = moves & (SUIT << (lowest_bit(winning) >> 4) * LANE | trump) & -winning
                 from_top = winner != 0
                 if player == 0:
                     from_top = played < n - 1
@@ -356,7 +323,7 @@ def search(frames: Any, hands: Any, owner: Any, table: Any, info: Any, rest: int
         if first == 0:
             card = moves & -moves
         elif frames[d, FROM_TOP]:
-            card = 1 << highest(first)
+            card = 1 << highest_bit(first)
         else:
             card = first & -first
         frames[d, TODO] = moves ^ card
@@ -364,10 +331,10 @@ def search(frames: Any, hands: Any, owner: Any, table: Any, info: Any, rest: int
         hands[player] ^= card
         rest ^= card
         if played == 0:
-            led = SUIT << (lowest(card) >> 4) * LANE
+            led = SUIT << (lowest_bit(card) >> 4) * LANE
             winning = card
             winner = player
-        elif card > winning and card & (SUIT << (lowest(winning) >> 4) * LANE | trump) != 0:
+        elif card > winning and card & (SUIT << (lowest_bit(winning) >> 4) * LANE | trump) != 0:
             winning = card
             winner = player
         played += 1

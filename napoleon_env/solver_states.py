@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from napoleon_env import rules as core
-from napoleon_env.jit import jit
+from napoleon_env.jit import count_bits, highest_bit, jit, lowest_bit
 from napoleon_env.notation import MAX_HAND, MAX_PLAYERS, N_RANKS, N_SUITS, NO_SUIT
 from napoleon_env.ruleset import CHOSEN, EXACTLY, MUST_TRUMP, NEVER
 from napoleon_env.solver_core import (
@@ -34,13 +34,10 @@ from napoleon_env.solver_core import (
     UNKNOWN,
     WINNER,
     WINNING,
-    count,
     distinct,
-    highest,
     join_words,
     keep,
     known_tricks,
-    lowest,
     search,
     suit_word,
 )
@@ -82,7 +79,7 @@ def set_up(deal: Any, declarer: int, trump: int, hands: Any, owner: Any, info: A
         hands[seat] = hand
         rest |= hand
         while hand != 0:
-            owner[lowest(hand)] = seat
+            owner[lowest_bit(hand)] = seat
             hand &= hand - 1
     return rest
 
@@ -103,8 +100,8 @@ def ask(work: Any, rest: int, need: int, card: int) -> int:
     led = start[LED]
     hands[player] ^= card
     if played == 0:
-        led = SUIT << (lowest(card) >> 4) * LANE
-    if played == 0 or (card > winning and card & (SUIT << (lowest(winning) >> 4) * LANE | info[TRUMP]) != 0):
+        led = SUIT << (lowest_bit(card) >> 4) * LANE
+    if played == 0 or (card > winning and card & (SUIT << (lowest_bit(winning) >> 4) * LANE | info[TRUMP]) != 0):
         winning = card
         winner = player
     played += 1
@@ -135,13 +132,13 @@ def best_tricks(work: Any, rest: int, moves: int) -> int:
     """
     _, hands, _, _, _, start = work
     least, most = 0, start[LEFT]
-    guess = count(hands[0] & TRUMPS)
+    guess = count_bits(hands[0] & TRUMPS)
     while least < most:
         guess = max(least + 1, min(most, guess))
         cards = moves
         answer = 0
         while cards != 0 and answer == 0:
-            card = 1 << highest(cards)
+            card = 1 << highest_bit(cards)
             cards ^= card
             answer = ask(work, rest, guess, card)
         if answer == 1:
@@ -159,7 +156,7 @@ def fill_tricks_table(deals: Any, declarer: int, chosen: bool, out: Any, work: A
     _, hands, owner, table, info, start = work
     info[EXACT] = 0
     info[BUDGET] = NO_BUDGET
-    size = count(deals[0, 0])
+    size = count_bits(deals[0, 0])
     start[PLAYER] = 0
     start[PLAYED] = 0
     start[LEFT] = size
@@ -202,7 +199,7 @@ def fill_exact_table(deals: Any, declarer: int, trump: int, chosen: bool, number
     info[BUDGET] = NO_BUDGET
     start[PLAYER] = 0
     start[PLAYED] = 0
-    start[LEFT] = count(deals[0, 0])
+    start[LEFT] = count_bits(deals[0, 0])
     for deal in range(deals.shape[0]):
         rest = set_up(deals[deal], declarer, trump, hands, owner, info)
         moves = distinct(hands[0], rest & ~hands[0])
@@ -298,7 +295,7 @@ def solve_state(state: Any, rules: Any, objective: int, tricks: Any, payoffs: An
     paid = np.zeros(MAX_HAND + 1, np.int64)
     payoffs_by_tricks(state, rules, np.zeros(MAX_PLAYERS, np.int64), paid)
     start[PLAYER] = (state["seat"] - declarer) % n
-    start[LEFT] = count(deal[state["seat"]])
+    start[LEFT] = count_bits(deal[state["seat"]])
     start[PLAYED] = state["in_trick"]
     start[WINNER] = (state["winning_seat"] - declarer) % n
     start[WINNING] = 0
@@ -319,7 +316,7 @@ def solve_state(state: Any, rules: Any, objective: int, tricks: Any, payoffs: An
         differ = distinct(hand, rest & ~hand | start[WINNING])
         equal = 0
         while cards != 0:
-            place = lowest(cards)
+            place = lowest_bit(cards)
             cards &= cards - 1
             card = to_lanes(1 << place, trump)
             if card & differ == 0:
@@ -329,7 +326,7 @@ def solve_state(state: Any, rules: Any, objective: int, tricks: Any, payoffs: An
             if tricks[place] != NOT_LEGAL and known[place]:
                 continue
             least = tricks[place] - won if tricks[place] != NOT_LEGAL else 0
-            info[BUDGET] = info[NODES] + (end - info[NODES]) // count(legal >> place)
+            info[BUDGET] = info[NODES] + (end - info[NODES]) // count_bits(legal >> place)
             further, payoff, final = solve_card(state, rules, objective, paid, least, guess, card, rest, work)
             tricks[place], payoffs[place], known[place] = won + further, payoff, final
             guess = further

@@ -9,7 +9,7 @@ import whist
 from numba import njit
 
 from napoleon_env import rules as core
-from napoleon_env import solver_core
+from napoleon_env.jit import count_bits, highest_bit, lowest_bit
 from napoleon_env.match import Match
 from napoleon_env.notation import CARDS, N_CARDS, PLAY, SUITS, card_number, mask_of
 from napoleon_env.ruleset import Ruleset, RulesetError
@@ -25,10 +25,10 @@ RULE_SETS = 250
 @njit
 def random_bit(mask):
     """One of the set bits."""
-    skip = np.random.randint(0, solver_core.count(mask))
+    skip = np.random.randint(0, count_bits(mask))
     for _ in range(skip):
         mask &= mask - 1
-    return solver_core.lowest(mask)
+    return lowest_bit(mask)
 
 
 @njit
@@ -59,7 +59,7 @@ def random_positions(states, rules, levels, seed, whole):
             while state["phase"] != core.NO_DEAL:
                 cards_left = 0
                 for seat in range(n):
-                    cards_left += solver_core.count(state["hand"][seat])
+                    cards_left += count_bits(state["hand"][seat])
                 if state["phase"] == core.TRICKS and cards_left <= left:
                     break
                 named, cards, base = core.legal(state, rules)
@@ -82,7 +82,7 @@ def brute(stack, rules, depth, tricks):
     best = np.int64(-1 << 62 if maximise else 1 << 62)
     cards = core.legal_cards(state, rules)
     while cards != 0:
-        card = solver_core.lowest(cards)
+        card = lowest_bit(cards)
         cards &= cards - 1
         stack[depth + 1] = stack[depth]
         core.apply(stack[depth + 1], rules, PLAY + card)
@@ -97,7 +97,7 @@ def brute_all(states, rules, tricks_rules, stack, tricks, payoffs):
     for i in range(len(states)):
         cards = core.legal_cards(states[i], rules)
         while cards != 0:
-            card = solver_core.lowest(cards)
+            card = lowest_bit(cards)
             cards &= cards - 1
             stack[0] = states[i]
             core.apply(stack[0], rules, PLAY + card)
@@ -194,7 +194,7 @@ def plain_alpha_beta(stack, rules, depth, low, high, tricks):
     maximise = state["seat"] == declarer
     cards = core.legal_cards(state, rules)
     while cards != 0 and low < high:
-        card = solver_core.highest(cards)
+        card = highest_bit(cards)
         cards ^= 1 << card
         stack[depth + 1] = stack[depth]
         core.apply(stack[depth + 1], rules, PLAY + card)
