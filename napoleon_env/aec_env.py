@@ -531,7 +531,7 @@ def check_seat(name: str, seat: object, rules: Ruleset) -> int:
     return number
 
 
-class raw_env(AECEnv[str, Any, Any]):  # noqa: N801  # PettingZoo's name for it
+class raw_env(AECEnv[str, Any, Any]):  # noqa: N801  # the name that PettingZoo's users and tools look for
     """The environment without wrappers; see the module for its spaces, rewards and endings.
 
     Args:
@@ -552,7 +552,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801  # PettingZoo's name for it
         RulesetError, EnvError, ObservationError, SeedError: a setting that does not exist.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012  # PettingZoo's way
+    metadata: dict[str, Any] = {  # noqa: RUF012  # a ClassVar would contradict the base class
         "name": "napoleon_v0",
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
@@ -774,7 +774,7 @@ class _Cloning(BaseWrapper):
         """An independent environment in the same state, in the same wrappers; see `raw_env.clone`."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin.env = self.env.clone()  # type: ignore[attr-defined]  # what we wrap has it
+        twin.env = self.env.clone()  # type: ignore[attr-defined]  # the innermost environment is ours, and it has clone
         return twin
 
     def __str__(self) -> str:
@@ -800,7 +800,7 @@ class _TurnByTurn(turn_based_aec_to_parallel_wrapper):
         """An independent environment in the same state; see `raw_env.clone`."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin.aec_env = self.aec_env.clone()  # type: ignore[attr-defined]  # what we wrap has it
+        twin.aec_env = self.aec_env.clone()  # type: ignore[attr-defined]  # the innermost environment is ours, and it has clone
         if hasattr(self, "agents"):
             twin.agents = twin.aec_env.agents
         return twin

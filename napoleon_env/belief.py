@@ -19,7 +19,8 @@ import numpy as np
 
 from napoleon_env import rules as core
 from napoleon_env.counting import counting_action
-from napoleon_env.dealing import _GOLDEN, _below, _mix, fork
+from napoleon_env.dealing import below as draw_below
+from napoleon_env.dealing import fork, uniform
 from napoleon_env.jit import jit, lowest_bit
 from napoleon_env.match import View
 from napoleon_env.notation import (
@@ -46,8 +47,6 @@ from napoleon_env.players import Player
 
 _WAYS: Final = np.array([[float(comb(n, k)) for k in range(N_CARDS + 1)] for n in range(N_CARDS + 1)])
 """`_WAYS[n, k]`: the ways to choose k cards out of n."""
-_TO_FRACTION: Final = 2.0**-53
-_11: Final = np.uint64(11)
 NO_GROUP: Final = -1
 """In place of the number of a group of seats: the seat is void in nothing that is unseen."""
 
@@ -201,8 +200,8 @@ def _draw_split(
     word: Any, suit: int, place: int, counts: Any, voids: Any, room: Any, groups: int, left: Any, ways: Any, split: Any
 ) -> tuple[Any, int]:
     """Draw how many cards of a suit each group gets; returns the generator's word and the place of what is then left."""
-    word += _GOLDEN
-    rest = np.float64(_mix(word) >> _11) * _TO_FRACTION * ways[suit, place]
+    rest = uniform(word) * ways[suit, place]
+    word = fork(word, 0)
     split[:] = 0
     chosen = np.zeros(MAX_PLAYERS, np.int64)
     found = place
@@ -230,7 +229,7 @@ def _draw_split(
 def _shuffle(word: Any, cards: Any, start: int, stop: int) -> Any:
     """Shuffle a stretch of cards; returns the generator's word."""
     for place in range(start, stop - 1):
-        word, step = _below(word, stop - place)
+        word, step = draw_below(word, stop - place)
         card = cards[place]
         cards[place] = cards[place + step]
         cards[place + step] = card
@@ -361,7 +360,7 @@ def fill_worlds(state: Any, rules: Any, seat: int, word: Any, worlds: Any) -> bo
             for entry in range(state["n_log"]):
                 if state["log_seat"][entry] == exchanger and state["log"][entry] >= PLAY:
                     held |= 1 << (np.int64(state["log"][entry]) - PLAY)
-            word, skip = _below(word, rules["hand_size"])  # any card that he has held since may be the one drawn
+            word, skip = draw_below(word, rules["hand_size"])  # any card that he has held since may be the one drawn
             for _ in range(skip):
                 held &= held - 1
             drawn = lowest_bit(held)
@@ -450,7 +449,7 @@ def fill_likely_worlds(state: Any, rules: Any, seat: int, word: Any, trust: floa
             total += np.exp(-trust * call_distance(drawn, i, rules, seat, starts))
             edges[i] = total
         word = fork(word, 1)
-        point = np.float64(_mix(word) >> _11) * _TO_FRACTION * total / size
+        point = uniform(word) * total / size
         i = 0
         for number in range(begin, begin + size):
             while edges[i] < point and i < size * CANDIDATES - 1:

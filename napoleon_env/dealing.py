@@ -47,7 +47,7 @@ def fork(key: Any, number: int) -> Any:
 
 
 @jit
-def _below(word: Any, bound: int) -> tuple[Any, Any]:
+def below(word: Any, bound: int) -> tuple[Any, Any]:
     """Draw uniformly from 0 … bound - 1; returns the advanced generator word and the number.
 
     Multiply-shift with rejection (Lemire, "Fast random integer generation in an interval", 2019), so exactly uniform.
@@ -77,7 +77,7 @@ def shuffle(state: Any, rules: Any) -> None:
     for place in range(N_CARDS):
         cards[place] = place // ranks * N_RANKS + rules["lowest_rank"] + place % ranks if place < n else NO_CARD
     for place in range(n - 1):
-        word, step = _below(word, n - place)
+        word, step = below(word, n - place)
         other = place + step
         card = cards[place]
         cards[place] = cards[other]
@@ -95,7 +95,7 @@ def random_deal(state: Any, rules: Any) -> None:
 def random_match(state: Any, rules: Any, match: int) -> None:
     """Begin match number `match` of the key in `state`: draw the first dealer (C8), then the first deal."""
     state["match"] = match
-    _, dealer = _below(fork(fork(state["key"], match), 0), rules["players"])
+    _, dealer = below(fork(fork(state["key"], match), 0), rules["players"])
     begin_match(state, rules, dealer, 0)
     random_deal(state, rules)
 

@@ -235,7 +235,7 @@ class NapoleonEnv(gymnasium.Env[Any, Any]):
         RulesetError, EnvError, ObservationError, SeedError, RosterError: a setting that does not exist.
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012  # Gymnasium's way
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012  # a ClassVar would contradict the base class
 
     def __init__(
         self,
@@ -430,7 +430,7 @@ class NapoleonVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             next call overwrites (only for obs_dtype="int8").
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012  # Gymnasium's way
+    metadata: dict[str, Any] = {  # noqa: RUF012  # a ClassVar would contradict the base class
         "render_modes": ["ansi", "rgb_array"],
         "render_fps": 1,
         "autoreset_mode": AutoresetMode.SAME_STEP,

@@ -6,7 +6,8 @@ Everything here is a constant or a pure function between an integer of the compi
 
 from __future__ import annotations
 
-from typing import Final
+import operator
+from typing import Final, SupportsIndex
 
 VERSION: Final = "0.1.0"
 """Of the package and of its environments; rises when the same seed and actions can give another mask, observation or payoff."""
@@ -129,10 +130,12 @@ def action_name(action: int) -> str:
 
 def whole(value: object) -> int | None:
     """`value` as an int if it is a whole number (of Python or numpy), else None. A bool or a float is not one."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if type(value) is int:
+        return value
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         return None
     try:
-        return int(value.__index__())  # type: ignore[attr-defined]  # hasattr above, invisible to the checker
+        return operator.index(value)
     except TypeError:  # a numpy array of more than one element has the method and refuses
         return None
 

@@ -31,7 +31,7 @@ OPENING: Final = 6
 """In a key in place of the leader: the declarer leads, and must lead a trump."""
 
 # Columns of `frames`: one row a card of the line that is being looked at.
-PLAYER, TODO, FIRST, FROM_TOP, CARD, WINNING, WINNER, LED, NEED, LEFT, PLAYED, KEY_LOW, KEY_HIGH, N_COLUMNS = range(14)
+PLAYER, UNTRIED, FIRST, FROM_TOP, CARD, WINNING, WINNER, LED, NEED, LEFT, PLAYED, KEY_LOW, KEY_HIGH, N_COLUMNS = range(14)
 MAX_DEPTH: Final = MAX_PLAYERS * MAX_HAND + 2
 
 # Places of `info`: what is asked, and counters.
@@ -283,7 +283,7 @@ def search(frames: Any, hands: Any, owner: Any, table: Any, info: Any, rest: int
                     first = moves & ~first
                     from_top = False
             frames[d, PLAYER] = player
-            frames[d, TODO] = moves
+            frames[d, UNTRIED] = moves
             frames[d, FIRST] = first
             frames[d, FROM_TOP] = from_top
             frames[d, WINNING] = winning
@@ -305,7 +305,7 @@ def search(frames: Any, hands: Any, owner: Any, table: Any, info: Any, rest: int
                 player = frames[d, PLAYER]
                 hands[player] |= card
                 rest |= card
-                if (player == 0) != (answer == 1) and frames[d, TODO] != 0:
+                if (player == 0) != (answer == 1) and frames[d, UNTRIED] != 0:
                     going_back = False
                 elif frames[d, KEY_LOW] != 0:
                     keep(table, frames[d, KEY_LOW], frames[d, KEY_HIGH], frames[d, LEFT], frames[d, NEED], answer, exact)
@@ -318,7 +318,7 @@ def search(frames: Any, hands: Any, owner: Any, table: Any, info: Any, rest: int
         if nodes >= info[BUDGET]:
             info[NODES] = nodes
             return UNKNOWN
-        moves = frames[d, TODO]
+        moves = frames[d, UNTRIED]
         first = frames[d, FIRST] & moves
         if first == 0:
             card = moves & -moves
@@ -326,7 +326,7 @@ def search(frames: Any, hands: Any, owner: Any, table: Any, info: Any, rest: int
             card = 1 << highest_bit(first)
         else:
             card = first & -first
-        frames[d, TODO] = moves ^ card
+        frames[d, UNTRIED] = moves ^ card
         frames[d, CARD] = card
         hands[player] ^= card
         rest ^= card

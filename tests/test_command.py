@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example import EXAMPLE
 
 from napoleon_env.__main__ import app, main
 from napoleon_env.notation import VERSION
@@ -22,22 +23,7 @@ from napoleon_env.story import deal_text, match_text
 ROOT = Path(__file__).parent.parent
 CASES = sorted((ROOT / "seeds" / "cases").glob("*.jsonl"))
 
-RUSSIAN: dict[str, Any] = {  # the example of RULES.md §8
-    "rules": {"preset": "russian", "players": 2},
-    "deals": [
-        {
-            "dealer": 1,
-            "hands": [["6D", "6S", "JD", "7D", "JC"], ["6C", "TH", "AH", "KS", "JS"]],
-            "stock": ["9D", "QC"],
-            "actions": [["bid 1"], ["bid 5"], ["hold"], ["napoleon"], ["stand"]]
-            + [[card] for card in ("AH", "6D", "KS", "6S", "TH", "JD", "JS", "7D", "6C", "JC")],
-            "payoffs": [4, -8],
-            "pot": 4,
-        }
-    ],
-    "scores": [4, -8],
-    "notes": {"players": ["Zoë", "Max"], "shows": "a hold\x1b[31m\ud800"},
-}
+RUSSIAN: dict[str, Any] = {**EXAMPLE, "notes": {"players": ["Zoë", "Max"], "shows": "a hold\x1b[31m\ud800"}}
 
 RUSSIAN_STORY = """\
 Rules: russian, 2 players, 5 of 36 cards each, 1 deal

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example import EXAMPLE as RUSSIAN
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_rules import random_rules
@@ -26,22 +27,6 @@ from napoleon_env.ruleset import PRESETS
 
 CASES = sorted((Path(__file__).parent.parent / "seeds" / "cases").glob("*.jsonl"))
 FUZZ = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-
-RUSSIAN: dict[str, Any] = {  # the example of RULES.md §8: 2 in antes, a bid of 5 held, Napoleon announced, 4 tricks of 5
-    "rules": {"preset": "russian", "players": 2},
-    "deals": [
-        {
-            "dealer": 1,
-            "hands": [["6D", "6S", "JD", "7D", "JC"], ["6C", "TH", "AH", "KS", "JS"]],
-            "stock": ["9D", "QC"],
-            "actions": [["bid 1"], ["bid 5"], ["hold"], ["napoleon"], ["stand"]]
-            + [[card] for card in ("AH", "6D", "KS", "6S", "TH", "JD", "JS", "7D", "6C", "JC")],
-            "payoffs": [4, -8],  # 5 - 1; -5 - 2 (the pot of 2 doubles) - 1
-            "pot": 4,
-        }
-    ],
-    "scores": [4, -8],
-}
 
 TWO_DEALS: dict[str, Any] = {  # two cards each, so a bid of 2 is Napoleon and pays 2 * 2
     "rules": {"preset": "german", "players": 2, "hand_size": 2, "deals": 2},
