@@ -160,12 +160,13 @@ def signed_log(amount: int) -> int:
 
 @lru_cache(maxsize=256)
 def rules_features(rules: Ruleset) -> np.ndarray:
-    """What a rule set fixes: the features from RULES_START on, then `price` and `tricks_needed` for each level of the auction.
+    """What a rule set fixes: an observation with all else 0, then `price` and `tricks_needed` for each level of the auction.
 
-    int8 of shape (OBSERVATION_SIZE - RULES_START + 3 * N_LEVELS,), read-only.
+    int8 of shape (OBSERVATION_SIZE + 3 * N_LEVELS,), read-only.
     """
     fields = asdict(rules)
-    row: list[int] = [int(rules.players == n) for n in range(2, MAX_PLAYERS + 1)]
+    row: list[int] = [0] * RULES_START
+    row += [int(rules.players == n) for n in range(2, MAX_PLAYERS + 1)]
     row += [rules.suits, RANKS.index(rules.lowest_rank), rules.hand_size, rules.min_bid]
     for name, words in CHOICES.items():
         row += [int(fields[name] == word) for word in words]
@@ -267,7 +268,7 @@ def suit_places(state: Any, rules: Any, seat: int, canonical: bool, places: Any)
 @jit
 def _place_of(card: int, places: Any) -> Any:
     """The number under which a card is seen."""
-    return N_RANKS * np.int64(places[card // N_RANKS]) + card % N_RANKS
+    return (N_RANKS * np.int64(places[card // N_RANKS]) + card % N_RANKS) & 63
 
 
 @jit
@@ -282,7 +283,7 @@ def _write_cards(cards: int, places: Any, out: Any, start: int) -> None:
 @jit
 def _left_of(seat: int, other: int, players: int) -> int:
     """How many places to the left of `seat` another seat sits."""
-    return other - seat if other >= seat else other - seat + players
+    return (other - seat if other >= seat else other - seat + players) & 7
 
 
 @jit
@@ -299,8 +300,7 @@ def _encode_tricks(state: Any, rules: Any, seat: int, places: Any, out: Any) -> 
         out[_PLAYED + N_CARDS * _left_of(seat, np.int64(state["log_seat"][entry]), players) + card] = 1
         out[_SEEN + card] = 1
         out[_TRICK_OF + card] = trick
-        if entry >= on_table:
-            out[_ON_TABLE + card] = 1
+        out[_ON_TABLE + card] = entry >= on_table
         in_trick += 1
         if in_trick == players:
             trick += 1
@@ -316,10 +316,9 @@ def _encode_tricks(state: Any, rules: Any, seat: int, places: Any, out: Any) -> 
     for who in range(players):
         other = seat + who if seat + who < players else seat + who - players
         out[_TRICKS_WON + who] = state["tricks_won"][other]
-        void: Any = np.int64(state["void_suits"][other])
-        while void:
-            out[_VOID + N_SUITS * who + np.int64(places[lowest_bit(void)])] = 1
-            void &= void - 1
+        void = np.int64(state["void_suits"][other])
+        for suit in range(N_SUITS):
+            out[_VOID + N_SUITS * who + (np.int64(places[suit]) & 3)] = void >> suit & 1
 
 
 @jit
@@ -340,7 +339,7 @@ def _encode_auction(state: Any, rules: Any, fixed: Any, seat: int, out: Any) -> 
     players = rules["players"]
     level = state["standing"]
     out[_STANDING + level] = 1
-    price = OBSERVATION_SIZE - RULES_START + 3 * level
+    price = OBSERVATION_SIZE + 3 * level
     out[_PRICE] = fixed[price]
     out[_PRICE + 1] = fixed[price + 1]
     out[_TRICKS_NEEDED] = fixed[price + 2]
@@ -353,10 +352,10 @@ def _encode_auction(state: Any, rules: Any, fixed: Any, seat: int, out: Any) -> 
         out[_DECLARER + _left_of(seat, state["declarer"], players)] = 1
     out[_DEALER + _left_of(seat, state["dealer"], players)] = 1
     for other in range(players):
-        if state["passed_at"][other] >= 0:
-            who = _left_of(seat, other, players)
-            out[_PASSED + who] = 1
-            out[_PASSED_AT + who] = state["passed_at"][other]
+        who = _left_of(seat, other, players)
+        passed_at = np.int64(state["passed_at"][other])
+        out[_PASSED + who] = passed_at >= 0
+        out[_PASSED_AT + who] = max(passed_at, 0)
 
 
 @jit
@@ -368,8 +367,8 @@ def encode(state: Any, rules: Any, fixed: Any, seat: int, places: Any, out: Any)
     """
     players = rules["players"]
     phase = state["phase"]
-    out[:RULES_START] = 0
-    out[RULES_START:] = fixed[: OBSERVATION_SIZE - RULES_START]
+    for i in range(OBSERVATION_SIZE):  # an assignment of slices would take twice as long
+        out[i] = fixed[i]
     out[_PHASE + phase] = 1
     out[_ANNOUNCED] = state["announced"]
     out[_TRICKS_LEFT] = rules["hand_size"]

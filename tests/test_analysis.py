@@ -10,7 +10,6 @@ from random_rules import random_rules
 
 from napoleon_env import analysis
 from napoleon_env.analysis import AnalysisError, after_auction, analyse, deals_of, loss, place, worth
-from napoleon_env.bench import MEASUREMENTS, BenchError, measure
 from napoleon_env.match import FinishedDeal, Match
 from napoleon_env.ruleset import PRESETS, Ruleset
 from napoleon_env.solver import Solver, Value
@@ -338,15 +337,3 @@ def test_trump_is_asked_for_in_its_place() -> None:
     position = after_auction(rules, **cards, trump="S", then=["stand"])
     assert (position.phase, position.trump) == ("play", "S")
     assert after_auction(rules, **cards, trump="S", then=["stand", "AS"]).log[-2:] == [(0, "trump S"), (0, "AS")]
-
-
-# Measurements.
-
-
-def test_a_measurement_that_is_not_there_is_named() -> None:
-    assert "solver" in MEASUREMENTS
-    with pytest.raises(BenchError, match="there is no measurement 'x': there are solver"):
-        measure("x")
-    for seconds in (0, -1, float("nan"), 1e9):
-        with pytest.raises(BenchError, match="must be above 0"):
-            measure("solver", seconds=seconds)

@@ -471,7 +471,7 @@ def test_bench_lists_what_there_is_and_measures_it(napoleon: Any) -> None:
     line = napoleon("bench", "solver", "--seconds", 0.001)[1].splitlines()[-5]
     assert re.fullmatch(r"german, 2 players +[\d,]+ deals/s +400,000 +[\d.,]+ +[\d.,e-]+ positions a deal *", line)
     for arguments, says in (
-        (["x"], "there is no measurement 'x': there are solver"),
+        (["x"], "there is no measurement 'x': there are environments, players, solver"),
         (["solver", "--seconds", "0"], "seconds=0.0 must be"),
     ):
         code, out, err = napoleon("bench", *arguments)
