@@ -246,10 +246,10 @@ def tournament(
     if json_file != "-":
         report.print_result(result)
     else:
-        print_json(report.to_json(result, command=command))
+        print_json(report.to_json(result, command=command, file=results))
     if json_file not in (None, "-"):
         with open(json_file, "w", encoding="utf-8") as file:
-            file.write(json.dumps(report.to_json(result, command=command), indent=1) + "\n")
+            file.write(json.dumps(report.to_json(result, command=command, file=results), indent=1) + "\n")
     if csv_file is not None:
         report.write_csv(result, csv_file)
     if html_file is not None:

@@ -268,8 +268,6 @@ def _serve(pipe: Connection, make: Callable[[], Any]) -> None:
             try:
                 player = player or make()
                 given: Any = ask(player, question)
-            except SystemExit as error:
-                given = f"the player ended with {error!r}"
             except Exception as error:
                 given = fault(error)
             pipe.send(given)

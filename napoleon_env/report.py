@@ -71,8 +71,17 @@ def balance(result: Result) -> dict[str, Any]:
     return {**counts, "balanced": {what: all(len(set(row)) <= 1 for row in rows) for what, rows in counts.items()}}
 
 
-def to_json(result: Result, *, header: Mapping[str, Any] | None = None, command: str | None = None) -> dict[str, Any]:
-    """All of a result as JSON values; amounts are points a match (a deal, where a match is one deal)."""
+def to_json(
+    result: Result, *, header: Mapping[str, Any] | None = None, command: str | None = None, file: str | None = None
+) -> dict[str, Any]:
+    """All of a result as JSON values; amounts are points a match (a deal, where a match is one deal).
+
+    Args:
+        result: to tell of.
+        header: of its file of results, by default what the schedule knows.
+        command: that made it.
+        file: of results, if there is one.
+    """
     names = result.schedule.names
     fields, ratings, deviations, singles = result.fields(), result.ratings(), result.deviations(), result.singles()
     plain = {"advantage": result.edges(raw=True), "deviation": result.deviations(raw=True)} if result.schedule.control else {}
@@ -96,6 +105,7 @@ def to_json(result: Result, *, header: Mapping[str, Any] | None = None, command:
     return {
         "schedule": dict(header or result.schedule.header),
         "command": command,
+        "results": file,
         "versions": versions(),
         "deals": result.deals,
         "tables": result.tables,

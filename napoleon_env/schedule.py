@@ -67,16 +67,20 @@ class Schedule:
                 raise ScheduleError(
                     f'two players are called {shown(name)}: give one another name, such as "{name} as other", to enter it twice'
                 )
-        for what in ("deals", "block"):
-            number = whole(getattr(self, what))
-            if number is None or not 1 <= number <= MOST_DEALS:
-                raise ScheduleError(f"{what}={shown(getattr(self, what))} must be a whole number from 1 to {MOST_DEALS}")
-        number = whole(self.control)
-        if number is None or not 0 <= number <= MOST_CONTROL:
-            raise ScheduleError(f"control={shown(self.control)} must be a whole number from 0 to {MOST_CONTROL}")
-        number = whole(self.seed)
+        for what, least, most in (("deals", 1, MOST_DEALS), ("block", 1, MOST_DEALS), ("control", 0, MOST_CONTROL)):
+            number = self._made_int(what)
+            if number is None or not least <= number <= most:
+                raise ScheduleError(f"{what}={shown(getattr(self, what))} must be a whole number from {least} to {most}")
+        number = self._made_int("seed")
         if number is None or number < 0:
             raise ScheduleError(f"seed={shown(self.seed)} must be a whole number of at least 0")
+
+    def _made_int(self, what: str) -> int | None:
+        """A field as an int, which it is from here on (numpy's numbers are no JSON); None if it is no whole number."""
+        number = whole(getattr(self, what))
+        if number is not None:
+            object.__setattr__(self, what, number)
+        return number
 
     @property
     def header(self) -> dict[str, Any]:
@@ -89,7 +93,7 @@ class Schedule:
             "deals": self.deals,
             "block": self.block,
             "control": self.control,
-            "losses": self.losses,
+            "losses": bool(self.losses),
             "score": self.score,
         }
 

@@ -1,8 +1,8 @@
 """Many tables at once: whole matches in lockstep, each player asked once a round for all the tables where it is to act.
 
 A table is a match of which each seat belongs to an entrant. What a player is asked is blanked first (`rules.hide`), whatever
-kind of player it is. A player that raises, runs out of time or answers with what is not legal *forfeits* that match; the
-other tables go on.
+kind of player it is. A player that raises (whatever it raises, an exit too, but no interrupt), runs out of time or answers
+with what is not legal *forfeits* that match; the other tables go on.
 
 The seed of a decision is a pure function of the tournament's seed, the deal, the table's key and the number of the decision, so
 the result does not depend on what else is played beside it. A player with `deterministic = True`, which draws nothing by lot,
@@ -424,7 +424,9 @@ def ask(player: Any, question: Question) -> tuple[np.ndarray, dict[int, str]]:
     """
     try:
         return answer(player, question)
-    except Exception as error:
+    except KeyboardInterrupt:  # the user's, not the player's
+        raise
+    except BaseException as error:  # a player that exits would end the tournament for all
         n = len(question.states)
         if n == 1:
             return np.array([-1]), {0: fault(error)}
@@ -437,10 +439,12 @@ def ask(player: Any, question: Question) -> tuple[np.ndarray, dict[int, str]]:
     return actions, faults
 
 
-def fault(error: Exception) -> str:
+def fault(error: BaseException) -> str:
     """An exception of a player's as one line."""
     if isinstance(error, PlayerError):
         return str(error)
+    if isinstance(error, SystemExit):
+        return f"the player ended with {error!r}"[:200]
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
 

@@ -310,8 +310,8 @@ def run_tournament(
     header = {
         **schedule.header,
         "fingerprints": [entrant.fingerprint for entrant in entrants],
-        "seconds": seconds,
-        "error": error,
+        "seconds": None if seconds is None else float(seconds),
+        "error": None if error is None else float(error),
     }
     result = Result(schedule, error=error)
     result.warnings = crew.warnings() + (["the time limit makes results depend on the machine"] if seconds is not None else [])
@@ -331,8 +331,6 @@ def run_tournament(
                     on_block(result)
                 if result.certain:
                     break
-    except SystemExit as exit_:
-        raise TournamentError(f"a player ended the program ({exit_!r}); a player must not exit while it plays") from None
     finally:
         crew.close()
         if store:
