@@ -205,6 +205,10 @@ def tournament(
     deals: Annotated[int, typer.Option(metavar="N", help="Deals (matches, where one has several) for every table.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", help="Names the deals and all randomness.")] = 1,
     workers: Annotated[int | None, typer.Option(metavar="N", help="Processes; all cores without.")] = None,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="processes of this machine, or ray: a Ray cluster.")] = "processes",
+    address: Annotated[
+        str | None, typer.Option(metavar="ADDR", help="Of a running Ray cluster, all of whose CPUs play; else a local one.")
+    ] = None,
     results: Annotated[
         str | None, typer.Option(metavar="FILE", help="File of results that is appended to; an interrupted run goes on there.")
     ] = None,
@@ -224,6 +228,7 @@ def tournament(
 ) -> None:
     """Play duplicate deals in all seats and say who plays better, by how much and how sure that is."""
     from napoleon_env import report
+    from napoleon_env.cluster import ClusterError
     from napoleon_env.journal import JournalError
     from napoleon_env.roster import RosterError, split_specs
     from napoleon_env.schedule import ScheduleError
@@ -234,12 +239,14 @@ def tournament(
             check_writable(option, path)
     if error is not None and not 0 < error < MOST_ERROR:
         raise CommandError(f"--until {error:g} must be between 0 and {MOST_ERROR}")
+    if address is not None and workers is not None:
+        raise CommandError("--workers does not go with --address: all CPUs of that cluster play")
     specs = [spec for text in players for spec in split_specs(text)]
     ruleset = make_ruleset(preset, [*(settings or ()), *([] if seats is None else [f"players={seats}"])])
-    with refused(RosterError, ScheduleError, JournalError, TournamentError), report.progress() as on_block:
+    with refused(RosterError, ScheduleError, JournalError, ClusterError, TournamentError), report.progress() as on_block:
         result = run_tournament(
             specs, rules=ruleset, deals=deals, seed=seed, file=results,
-            workers=(os.cpu_count() or 1) if workers is None else workers,
+            workers=(os.cpu_count() or 1) if workers is None else workers, engine=engine, address=address,
             seconds=seconds, error=error, control=control, losses=losses, on_block=on_block,
         )  # fmt: skip
     command = shlex.join(["napoleon", *sys.argv[1:]])

@@ -2,7 +2,7 @@
 
 `run_tournament` plays a `schedule.Schedule` block by block and adds up a `Result`. Blocks are the unit of everything: what is
 asked at once, what a worker plays, what a line of the file holds (`journal`); and they are added up in their order. So the
-result is the same to the last digit for any number of workers and any number of interruptions.
+result is the same to the last digit for any number of workers, here or on a cluster, and any number of interruptions.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context, parent_process
 from numbers import Real
+from platform import node
 from typing import Any, Final, NamedTuple, TypeGuard
 
 import numpy as np
 
+from napoleon_env.cluster import FELL, RayCluster
 from napoleon_env.control import control_sums
 from napoleon_env.journal import Journal
 from napoleon_env.match import Match
-from napoleon_env.notation import shown, whole
+from napoleon_env.notation import VERSION, shown, whole
 from napoleon_env.players import Player
 from napoleon_env.record import to_record
 from napoleon_env.result import Result
@@ -39,6 +41,9 @@ from napoleon_env.tables import TALLY, Played, play_tables
 
 SMALL: Final = 10.0
 """Seconds: when less is left to play, no further processes are started for it."""
+
+ENGINES: Final = ("processes", "ray")
+"""What plays the blocks."""
 
 MOST_SECONDS: Final = 86400
 """A day: the longest limit for one decision."""
@@ -180,6 +185,20 @@ class Crew:
                 close()
 
 
+def crew_elsewhere(version: str, schedule: Schedule, entrants: Sequence[Entrant], seconds: float | None) -> Crew:
+    """The players of a process on another machine.
+
+    Raises:
+        RosterError: it has other players, or another version of this package.
+    """
+    if version != VERSION:
+        raise RosterError(f"{node()} has napoleon-env {VERSION}, not {version}")
+    for entrant in entrants:
+        if isinstance(entrant.player, str) and fingerprint(entrant.player) != entrant.fingerprint:
+            raise RosterError(f"the player {entrant.name} on {node()} is another one: its file differs")
+    return Crew(schedule, entrants, seconds)
+
+
 _crew: Crew | None = None
 """Of a worker process."""
 
@@ -259,6 +278,8 @@ def run_tournament(
     deals: int = 1000,
     seed: int = 1,
     workers: int = 1,
+    engine: str = ENGINES[0],
+    address: str | None = None,
     file: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
     error: float | None = None,
@@ -276,6 +297,8 @@ def run_tournament(
         deals: matches that every table is repeated for; in sequential mode, at most.
         seed: names the deals and all randomness.
         workers: processes; players that are not specs must pickle for more than one.
+        engine: "processes" of this machine, or "ray" for a Ray cluster (`cluster`).
+        address: of a running Ray cluster, all CPUs of which are used, whatever `workers` is; without, a local one is started.
         file: goes on with this file of results, or begins it.
         seconds: limit per decision; then results depend on the machine. Players run in processes of their own.
         error: sequential mode: stop when the order of every pair is certain at this error in all.
@@ -285,13 +308,18 @@ def run_tournament(
         on_block: told of the result after each block.
 
     Raises:
-        RosterError, RulesetError, ScheduleError, JournalError, TournamentError: one sentence; nothing has been written.
+        RosterError, RulesetError, ScheduleError, JournalError, ClusterError, TournamentError: one sentence; nothing has been
+            written, unless a worker or a cluster is lost.
     """
     ruleset = Ruleset.make(rules, **changes)
     entrants = [entrant(entry) for entry in _entries(players)]
     n_workers = whole(workers)
     if n_workers is None or n_workers < 1:
         raise TournamentError(f"workers={shown(workers)} must be a whole number of at least 1")
+    if engine not in ENGINES:
+        raise TournamentError(f"engine={shown(engine)} must be {' or '.join(ENGINES)}")
+    if address is not None and (engine != "ray" or not isinstance(address, str) or not address):
+        raise TournamentError(f"address={shown(address)} must be the address of a running Ray cluster, for engine ray")
     if error is not None and not (_is_real(error) and 0 < error < MOST_ERROR):
         raise TournamentError(f"error={shown(error)} must be a number between 0 and {MOST_ERROR}")
     if seconds is not None and not (_is_real(seconds) and 0 < seconds <= MOST_SECONDS):
@@ -315,14 +343,21 @@ def run_tournament(
     }
     result = Result(schedule, error=error)
     result.warnings = crew.warnings() + (["the time limit makes results depend on the machine"] if seconds is not None else [])
-    store = Journal(file, header) if file is not None else None
-    try:
+    with ExitStack() as stack:
+        stack.callback(crew.close)
+        cluster = None
+        if engine == "ray":
+            make = partial(crew_elsewhere, VERSION, schedule, entrants, seconds)
+            cluster = stack.enter_context(closing(RayCluster(make, workers=n_workers, address=address)))
+        store = stack.enter_context(closing(Journal(file, header))) if file is not None else None
         if store:
             for line in store.lines():
                 if not result.fits(line):
                     raise store.damaged(result.blocks)
                 result.add(line)
-        with _lines(crew, entrants, seconds, range(result.blocks, schedule.blocks), n_workers) as lines:
+        blocks = range(result.blocks, schedule.blocks)
+        played = nullcontext(cluster.lines(blocks)) if cluster else _lines(crew, entrants, seconds, blocks, n_workers)
+        with played as lines:
             for line in () if result.certain else lines:
                 if store:
                     store.append(line)
@@ -331,10 +366,6 @@ def run_tournament(
                     on_block(result)
                 if result.certain:
                     break
-    finally:
-        crew.close()
-        if store:
-            store.close()
     return result
 
 
@@ -381,10 +412,7 @@ def _play_blocks(
     try:
         yield from _in_order(pools[0], blocks, 2 * workers)
     except BrokenProcessPool:
-        raise TournamentError(
-            "a worker process came down: a player brought it down or does not pickle; with a time limit (seconds) each "
-            "player has a process of its own"
-        ) from None
+        raise TournamentError(FELL) from None
 
 
 def _in_order(pool: ProcessPoolExecutor, blocks: range, ahead: int) -> Iterator[dict[str, Any]]:

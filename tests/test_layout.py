@@ -42,6 +42,7 @@ ORDER = (
     "vector_env",
     "aec_env",
     "gym_env",
+    "cluster",
     "tournament",
     "report",
     "analysis",
