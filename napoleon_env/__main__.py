@@ -205,7 +205,9 @@ def tournament(
     deals: Annotated[int, typer.Option(metavar="N", help="Deals (matches, where one has several) for every table.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", help="Names the deals and all randomness.")] = 1,
     workers: Annotated[int | None, typer.Option(metavar="N", help="Processes; all cores without.")] = None,
-    engine: Annotated[str, typer.Option(metavar="NAME", help="processes of this machine, or ray: a Ray cluster.")] = "processes",
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="processes of this machine, or ray: a Ray cluster.")
+    ] = "processes",
     address: Annotated[
         str | None, typer.Option(metavar="ADDR", help="Of a running Ray cluster, all of whose CPUs play; else a local one.")
     ] = None,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,9 +20,14 @@ from functools import lru_cache
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
 
-RETRIES: Final = 5
+RETRIES: Final = 3
 """How often a block is begun anew when the process that plays it or its node comes down; more, and a player does it."""
+STARTING: Final = 120.0
+"""Seconds for a cluster to answer."""
+ANSWERING: Final = 10.0
+"""Seconds for the port of a running one to be open."""
 LEAVING: Final = 10.0
 """Seconds to take leave of a cluster."""
 
@@ -69,6 +75,8 @@ class RayCluster:
         try:
             self._process.start()
             theirs.close()
+            if not self._pipe.poll(STARTING):
+                raise ClusterError(f"no Ray cluster answers within {STARTING:g} s")
             self._receive()
         except BaseException:
             self.close()
@@ -131,6 +139,9 @@ def _connect(workers: int, address: str | None) -> None:
         if address is None:
             ray.init("local", num_cpus=workers, include_dashboard=False, log_to_driver=False)
         else:
+            place = urlsplit(address if "://" in address else f"//{address}")
+            if place.port is not None:  # Ray itself tries a closed port for minutes
+                socket.create_connection((place.hostname, place.port), ANSWERING).close()
             ray.init(address, log_to_driver=False)
     except Exception as error:
         what = "no local Ray cluster starts" if address is None else f"there is no Ray cluster at {address!r} to be used"
