@@ -88,7 +88,8 @@ class RayCluster:
         Raises:
             ClusterError: the cluster is lost, or a player brings its workers down.
         """
-        self._pipe.send(blocks)
+        with suppress(OSError):  # a process that is gone has nothing to receive, and that is told
+            self._pipe.send(blocks)
         for _ in blocks:
             yield self._receive()
 
