@@ -94,7 +94,7 @@ def whole(tmp_path: Path) -> bytes:
     return (tmp_path / "whole.jsonl").read_bytes()
 
 
-def wait_for(what: Callable[[], Any], seconds: float = 60) -> Any:
+def wait_for(what: Callable[[], Any], seconds: float = 300) -> Any:
     end = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < end, "waited in vain"
