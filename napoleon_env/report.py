@@ -75,7 +75,6 @@ def to_json(result: Result, *, header: Mapping[str, Any] | None = None, command:
     """All of a result as JSON values; amounts are points a match (a deal, where a match is one deal)."""
     names = result.schedule.names
     fields, ratings, deviations, singles = result.fields(), result.ratings(), result.deviations(), result.singles()
-    plain = {"advantage": result.edges(raw=True), "deviation": result.deviations(raw=True)} if result.schedule.control else {}
     pairs = []
     for number, ((i, j), edge) in enumerate(result.edges().items()):
         pair: dict[str, Any] = {
@@ -85,11 +84,6 @@ def to_json(result: Result, *, header: Mapping[str, Any] | None = None, command:
             "first_alone": singles[i, j].json,
             "second_alone": singles[j, i].json,
         }
-        if plain:
-            pair["without_control"] = {
-                "advantage": plain["advantage"][i, j].json,
-                "deviation": _known(plain["deviation"][i, j]),
-            }
         if result.tests:
             pair |= {"verdict": result.tests[number].verdict, "certain_after": result.tests[number].certain_after}
         pairs.append(pair)
@@ -99,6 +93,7 @@ def to_json(result: Result, *, header: Mapping[str, Any] | None = None, command:
         "versions": versions(),
         "deals": result.deals,
         "tables": result.tables,
+        "played": result.played,
         "lines": result.lines,
         "level": LEVEL,
         "score": result.schedule.score,
@@ -161,11 +156,13 @@ def heading(result: Result) -> str:
     """What was played, in two lines."""
     schedule = result.schedule
     whole = "deals" if schedule.rules.deals == 1 else "matches"
-    control = f", less the luck that {schedule.control} deals each were only called for" if schedule.control else ""
+    share = (
+        "" if schedule.share == 1 else f"; {result.played:,} tables played out, {result.tables - result.played:,} only called"
+    )
     part = "" if result.deals == schedule.deals else f" of {schedule.deals:,}"
     return (
         f"{schedule.rules}, {schedule.rules.players} players: {result.deals:,}{part} {whole} named by seed {schedule.seed}, "
-        f"{len(schedule.tables)} tables each\n{unit(schedule)}, ± is the {LEVEL:.0%} interval over {whole}{control}"
+        f"{len(schedule.tables)} tables each\n{unit(schedule)}, ± is the {LEVEL:.0%} interval over {whole}{share}"
     )
 
 
@@ -274,7 +271,7 @@ def order_text(result: Result) -> str:
             parts.append(f"{names[better]} is better than {names[worse]} (certain after {test.certain_after:,})")
         else:
             parts.append(f"{names[i]} and {names[j]}: not certain")
-    kind = "" if result.tests[0].bound is not None else ", in the limit of many matches (the pot has no bound)"
+    kind = "" if result.tests[0].bound is not None else ", in the limit of many matches (the scores have no small bound)"
     return f"Sequential, error {result.error:g} in all{kind}: " + "; ".join(parts) + "."
 
 
