@@ -73,7 +73,7 @@ def balance(result: Result) -> dict[str, Any]:
 
 def to_json(result: Result, *, header: Mapping[str, Any] | None = None, command: str | None = None) -> dict[str, Any]:
     """All of a result as JSON values; amounts are points a match (a deal, where a match is one deal)."""
-    names = result.schedule.names
+    names, shares = result.schedule.names, result.alpha_rank()
     fields, ratings, deviations, singles = result.fields(), result.ratings(), result.deviations(), result.singles()
     pairs = []
     for number, ((i, j), edge) in enumerate(result.edges().items()):
@@ -103,6 +103,7 @@ def to_json(result: Result, *, header: Mapping[str, Any] | None = None, command:
                 "name": name,
                 "advantage": fields[i].json,
                 "rating": ratings[i].json,
+                "alpha_rank": None if shares is None else shares[i],
                 "roles": roles(result.tally[i]),
                 "forfeits": int(result.n_forfeits[i]),
             }
@@ -190,14 +191,16 @@ def terminal(result: Result) -> RenderableType:
 
 
 def _standings(result: Result) -> Table:
-    fields, ratings, edges = result.fields(), result.ratings(), result.edges()
+    fields, ratings, edges, shares = result.fields(), result.ratings(), result.edges(), result.alpha_rank()
     names = result.schedule.names
     table = Table("", "player", box=None, pad_edge=False, header_style="bold")
     table.add_column("advantage", justify="right")
     table.add_column("rating", justify="right")
+    if shares is not None:
+        table.add_column("α-rank", justify="right")
     for place, i in enumerate(result.ranking(), 1):
         rating = f"{ratings[i].mean:+.0f} ± {ratings[i].half_width:.0f}"
-        table.add_row(str(place), Text(names[i]), signed(fields[i]), rating)
+        table.add_row(str(place), Text(names[i]), signed(fields[i]), rating, *([] if shares is None else [percent(shares[i])]))
     if len(names) == 2:
         table.caption = Text(f"{names[0]} over {names[1]}: {signed(edges[0, 1])}")
         table.caption_justify = "left"
@@ -397,7 +400,7 @@ def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = 
 
 
 def _html_standings(result: Result) -> str:
-    fields, ratings, names = result.fields(), result.ratings(), result.schedule.names
+    fields, ratings, names, shares = result.fields(), result.ratings(), result.schedule.names, result.alpha_rank()
     widest = max([abs(field.mean) for field in fields] + [1e-9])
     rows = []
     for place, i in enumerate(result.ranking(), 1):
@@ -405,7 +408,8 @@ def _html_standings(result: Result) -> str:
         bar = f"<span class='bar' style='width:{width:.2f}rem;opacity:{opacity}'></span>"
         rating = f"{ratings[i].mean:+.0f} ± {ratings[i].half_width:.0f}"
         rows.append([str(place), _escape(names[i]), signed(fields[i]), f"<td style='text-align:left'>{bar}</td>", rating])
-    head = ["", "player", "advantage", "", "rating (Bradley-Terry, Elo scale)"]
+        rows[-1] += [] if shares is None else [percent(shares[i])]
+    head = ["", "player", "advantage", "", "rating (Bradley-Terry, Elo scale)", *([] if shares is None else ["α-rank"])]
     more = f"<p>{_escape(order_text(result))}</p>" if result.tests else ""
     return _html_table(head, rows) + more
 

@@ -14,7 +14,7 @@ import numpy as np
 from napoleon_env.notation import whole
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.schedule import Schedule
-from napoleon_env.statistics import REPLICATES, Bootstrap, Estimate, Moments, OrderTest, bradley_terry
+from napoleon_env.statistics import REPLICATES, Bootstrap, Estimate, Moments, OrderTest, alpha_rank, bradley_terry
 from napoleon_env.tables import TALLY, Forfeit
 
 N_SWINGS: Final = 5
@@ -168,6 +168,16 @@ class Result:
             tables[:, i, j] = self._wins.sums[:, number]
             tables[:, j, i] = self._wins.deals - self._wins.sums[:, number]
         return self._wins.interval(bradley_terry(tables))
+
+    def alpha_rank(self) -> list[float] | None:
+        """Each entrant's α-rank (`statistics.alpha_rank`), by the advantages whose intervals leave zero out."""
+        k = len(self.schedule.names)
+        advantages = np.zeros((k, k))
+        for (i, j), edge in self.edges().items():
+            if abs(edge.mean) > edge.half_width:
+                advantages[i, j], advantages[j, i] = edge.mean, -edge.mean
+        found = alpha_rank(advantages)
+        return None if found is None else found.tolist()
 
     def ranking(self) -> list[int]:
         """Entrants from best to worst by points."""

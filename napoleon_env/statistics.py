@@ -179,6 +179,25 @@ def bradley_terry(wins: np.ndarray) -> np.ndarray:
     return (log_odds - log_odds.mean(-1, keepdims=True)) * ELO
 
 
+def alpha_rank(advantages: np.ndarray) -> np.ndarray | None:
+    """How much of the time each player holds out in a world where whoever is beaten is replaced by who beats it.
+
+    α-rank of one population with α at infinity (Omidshafiei et al., "α-rank: multi-agent evaluation by evolution", Scientific
+    Reports 9, 2019), by OpenSpiel: the best player has all, where there is one; who beat each other in a circle share.
+
+    Args:
+        advantages: shape (k, k): of the row's player over the column's; 0 where it is not known who is better.
+
+    Returns:
+        Shape (k,), of sum 1; None where OpenSpiel is not installed.
+    """
+    try:
+        from open_spiel.python.egt import alpharank  # pyright: ignore[reportMissingImports]  # an extra
+    except ImportError:
+        return None
+    return alpharank.compute([advantages], use_inf_alpha=True)[2]
+
+
 class OrderTest:
     """Says when the order of two players is certain, however often one looks.
 

@@ -143,8 +143,8 @@ def _card_is_led(state: Any) -> bool:
 def _acting(states: Any, rules: Any, assigned: Any, waits: Any, acting: Any, forced: Any) -> int:
     """Write the entrant that is to act at every table, or NOBODY; returns how many tables still play.
 
-    A table that `waits` stops after the first card. Where only one action is legal, `acting` is NOBODY and `forced` that action;
-    elsewhere `forced` is -1.
+    A table that `waits` stops after the first card. Where only one action is legal, `acting` is NOBODY and `forced` that
+    action; elsewhere `forced` is -1.
     """
     n = 0
     for i in range(len(states)):
