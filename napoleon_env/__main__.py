@@ -212,7 +212,7 @@ def tournament(
         float | None, typer.Option("--until", metavar="ERROR", help="Stop when the order is certain at this error: 0.05, say.")
     ] = None,
     share: Annotated[
-        float, typer.Option(metavar="S", help="Play out about this part of the tables; the others are only called: 0.01, say.")
+        float, typer.Option(metavar="S", help="Play out about this part of the tables; the others are only called: 0.02, say.")
     ] = 1.0,
     losses: Annotated[
         bool, typer.Option("--losses", help="Count what every card gives away against open cards (double dummy).")

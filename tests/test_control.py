@@ -16,7 +16,7 @@ from napoleon_env.jit import count_bits, jit, lowest_bit
 from napoleon_env.match import View
 from napoleon_env.notation import PLAY
 from napoleon_env.players import CountingPlayer, RandomPlayer, RulePlayer
-from napoleon_env.report import balance, heading, to_json
+from napoleon_env.report import balance, heading, order_text, to_json
 from napoleon_env.result import Result
 from napoleon_env.ruleset import PRESETS, Ruleset
 from napoleon_env.schedule import PARTS, Schedule, ScheduleError
@@ -167,6 +167,14 @@ def test_a_part_does_not_depend_on_workers_or_interruptions(tmp_path: Path, monk
     assert to_json(run(tmp_path / "broken.jsonl")) == to_json(whole)
 
 
+def test_the_sequential_mode_is_certain_with_a_part_too() -> None:
+    result = run_tournament(["random", "rule"], deals=2000, share=0.1, error=0.05, block=50)
+    assert result.certain
+    assert result.deals < 2000
+    assert result.tests[0].verdict == -1
+    assert "in the limit of many matches" in order_text(result)
+
+
 def test_who_fails_in_the_auction_forfeits_every_table_and_who_fails_later_those_that_are_played() -> None:
     class Fails:
         def __init__(self, phase: str) -> None:
@@ -211,10 +219,8 @@ def test_ten_times_fewer_tables_than_independent_deals_for_the_same_interval() -
     # Independent deals: every table has cards of its own; half of them have one player alone, half the other. The advantage is
     # half the difference of their two means, so its variance is that of one seat's payoff, divided by the number of tables.
     numbers = np.arange(4000)
-    alone = np.tile([[0, 1, 1, 1], [1, 0, 0, 0]], (2000, 1))
-    played = play_tables(
-        list(players.values()), result.schedule.rules, seed=13, deals=numbers, assigned=alone, keys=numbers % 2
-    )
+    alone = np.tile(np.repeat([[0, 1, 1, 1], [1, 0, 0, 0]], 4, 0), (500, 1))  # under every dealer
+    played = play_tables(list(players.values()), result.schedule.rules, seed=13, deals=numbers, assigned=alone, keys=numbers)
     independent = played.scores[:, 0].var()
     assert independent / (result.deviations()[0, 1] ** 2 * result.played / result.deals) >= 10
 
