@@ -16,7 +16,7 @@ from napoleon_env.schedule import PARTS, Schedule
 from napoleon_env.solver import Solver
 from napoleon_env.tables import Draw, Played, play_tables
 
-PAIRS: Final = {("rule", "counting"): 1000, ("rule", "pimc:worlds=30"): 4, ("counting", "pimc:worlds=30"): 4}
+PAIRS: Final = {("rule", "counting"): 1000, ("rule", "pimc:worlds=30"): 20, ("counting", "pimc:worlds=30"): 20}
 """Deals for each second asked for, by pair: a number of its own, so that the result is the same on every machine."""
 LEAST: Final = 200
 SHARE: Final = 0.02
