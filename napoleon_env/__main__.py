@@ -217,9 +217,9 @@ def tournament(
     error: Annotated[
         float | None, typer.Option("--until", metavar="ERROR", help="Stop when the order is certain at this error: 0.05, say.")
     ] = None,
-    control: Annotated[
-        int, typer.Option(metavar="N", help="Take luck out by N further deals for each that are only called; 4 is sensible.")
-    ] = 0,
+    share: Annotated[
+        float, typer.Option(metavar="S", help="Play out about this part of the tables; the others are only called: 0.02, say.")
+    ] = 1.0,
     losses: Annotated[
         bool, typer.Option("--losses", help="Count what every card gives away against open cards (double dummy).")
     ] = False,
@@ -249,7 +249,7 @@ def tournament(
         result = run_tournament(
             specs, rules=ruleset, deals=deals, seed=seed, file=results,
             workers=(os.cpu_count() or 1) if workers is None else workers, engine=engine, address=address,
-            seconds=seconds, error=error, control=control, losses=losses, on_block=on_block,
+            seconds=seconds, error=error, share=share, losses=losses, on_block=on_block,
         )  # fmt: skip
     command = shlex.join(["napoleon", *sys.argv[1:]])
     if json_file != "-":

@@ -1,9 +1,8 @@
 """The file of a tournament's results: appended to block by block, so that a run that was stopped goes on where it was.
 
 JSON Lines: first the header (schedule, players' fingerprints, versions), then one line a block in order: "sums" (for each deal,
-what the single of each ordered pair scored in all its seats, `Schedule.pair_sums`), "controls" (`control.control_sums`, where
-the schedule has them), "tally" (a `tables.TALLY` of every entrant) "lines" and "forfeits"
-(`tables.Played`).
+what the single of each ordered pair scored in all its seats, `Schedule.pair_sums`, times `Schedule.parts`), "tally" (a
+`tables.TALLY` of every entrant), "played" (how many tables were played out), "lines" and "forfeits" (`tables.Played`).
 """
 
 from __future__ import annotations

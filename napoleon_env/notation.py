@@ -7,7 +7,8 @@ Everything here is a constant or a pure function between an integer of the compi
 from __future__ import annotations
 
 import operator
-from typing import Final, SupportsIndex
+from numbers import Real
+from typing import Final, SupportsIndex, TypeGuard
 
 VERSION: Final = "0.1.0"
 """Of the package and of its environments; rises when the same seed and actions can give another mask, observation or payoff."""
@@ -138,6 +139,11 @@ def whole(value: object) -> int | None:
         return operator.index(value)
     except TypeError:  # a numpy array of more than one element has the method and refuses
         return None
+
+
+def is_real(value: object) -> TypeGuard[float]:
+    """Whether `value` is a real number (of Python or numpy); a bool is not one."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def cards_of(mask: int) -> list[int]:

@@ -82,9 +82,8 @@ def to_json(
         command: that made it.
         file: of results, if there is one.
     """
-    names = result.schedule.names
+    names, shares = result.schedule.names, result.alpha_rank()
     fields, ratings, deviations, singles = result.fields(), result.ratings(), result.deviations(), result.singles()
-    plain = {"advantage": result.edges(raw=True), "deviation": result.deviations(raw=True)} if result.schedule.control else {}
     pairs = []
     for number, ((i, j), edge) in enumerate(result.edges().items()):
         pair: dict[str, Any] = {
@@ -94,11 +93,6 @@ def to_json(
             "first_alone": singles[i, j].json,
             "second_alone": singles[j, i].json,
         }
-        if plain:
-            pair["without_control"] = {
-                "advantage": plain["advantage"][i, j].json,
-                "deviation": _known(plain["deviation"][i, j]),
-            }
         if result.tests:
             pair |= {"verdict": result.tests[number].verdict, "certain_after": result.tests[number].certain_after}
         pairs.append(pair)
@@ -109,6 +103,7 @@ def to_json(
         "versions": versions(),
         "deals": result.deals,
         "tables": result.tables,
+        "played": result.played,
         "lines": result.lines,
         "level": LEVEL,
         "score": result.schedule.score,
@@ -118,6 +113,7 @@ def to_json(
                 "name": name,
                 "advantage": fields[i].json,
                 "rating": ratings[i].json,
+                "alpha_rank": None if shares is None else shares[i],
                 "roles": roles(result.tally[i]),
                 "forfeits": int(result.n_forfeits[i]),
             }
@@ -171,11 +167,13 @@ def heading(result: Result) -> str:
     """What was played, in two lines."""
     schedule = result.schedule
     whole = "deals" if schedule.rules.deals == 1 else "matches"
-    control = f", less the luck that {schedule.control} deals each were only called for" if schedule.control else ""
+    share = (
+        "" if schedule.share == 1 else f"; {result.played:,} tables played out, {result.tables - result.played:,} only called"
+    )
     part = "" if result.deals == schedule.deals else f" of {schedule.deals:,}"
     return (
         f"{schedule.rules}, {schedule.rules.players} players: {result.deals:,}{part} {whole} named by seed {schedule.seed}, "
-        f"{len(schedule.tables)} tables each\n{unit(schedule)}, ± is the {LEVEL:.0%} interval over {whole}{control}"
+        f"{len(schedule.tables)} tables each\n{unit(schedule)}, ± is the {LEVEL:.0%} interval over {whole}{share}"
     )
 
 
@@ -203,14 +201,16 @@ def terminal(result: Result) -> RenderableType:
 
 
 def _standings(result: Result) -> Table:
-    fields, ratings, edges = result.fields(), result.ratings(), result.edges()
+    fields, ratings, edges, shares = result.fields(), result.ratings(), result.edges(), result.alpha_rank()
     names = result.schedule.names
     table = Table("", "player", box=None, pad_edge=False, header_style="bold")
     table.add_column("advantage", justify="right")
     table.add_column("rating", justify="right")
+    if shares is not None:
+        table.add_column("α-rank", justify="right")
     for place, i in enumerate(result.ranking(), 1):
         rating = f"{ratings[i].mean:+.0f} ± {ratings[i].half_width:.0f}"
-        table.add_row(str(place), Text(names[i]), signed(fields[i]), rating)
+        table.add_row(str(place), Text(names[i]), signed(fields[i]), rating, *([] if shares is None else [percent(shares[i])]))
     if len(names) == 2:
         table.caption = Text(f"{names[0]} over {names[1]}: {signed(edges[0, 1])}")
         table.caption_justify = "left"
@@ -284,7 +284,7 @@ def order_text(result: Result) -> str:
             parts.append(f"{names[better]} is better than {names[worse]} (certain after {test.certain_after:,})")
         else:
             parts.append(f"{names[i]} and {names[j]}: not certain")
-    kind = "" if result.tests[0].bound is not None else ", in the limit of many matches (the pot has no bound)"
+    kind = "" if result.tests[0].bound is not None else ", in the limit of many matches (the scores have no small bound)"
     return f"Sequential, error {result.error:g} in all{kind}: " + "; ".join(parts) + "."
 
 
@@ -410,7 +410,7 @@ def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = 
 
 
 def _html_standings(result: Result) -> str:
-    fields, ratings, names = result.fields(), result.ratings(), result.schedule.names
+    fields, ratings, names, shares = result.fields(), result.ratings(), result.schedule.names, result.alpha_rank()
     widest = max([abs(field.mean) for field in fields] + [1e-9])
     rows = []
     for place, i in enumerate(result.ranking(), 1):
@@ -418,7 +418,8 @@ def _html_standings(result: Result) -> str:
         bar = f"<span class='bar' style='width:{width:.2f}rem;opacity:{opacity}'></span>"
         rating = f"{ratings[i].mean:+.0f} ± {ratings[i].half_width:.0f}"
         rows.append([str(place), _escape(names[i]), signed(fields[i]), f"<td style='text-align:left'>{bar}</td>", rating])
-    head = ["", "player", "advantage", "", "rating (Bradley-Terry, Elo scale)"]
+        rows[-1] += [] if shares is None else [percent(shares[i])]
+    head = ["", "player", "advantage", "", "rating (Bradley-Terry, Elo scale)", *([] if shares is None else ["α-rank"])]
     more = f"<p>{_escape(order_text(result))}</p>" if result.tests else ""
     return _html_table(head, rows) + more
 

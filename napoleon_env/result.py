@@ -14,7 +14,7 @@ import numpy as np
 from napoleon_env.notation import whole
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.schedule import Schedule
-from napoleon_env.statistics import REPLICATES, Adjusted, Bootstrap, Estimate, Moments, OrderTest, bradley_terry
+from napoleon_env.statistics import REPLICATES, Bootstrap, Estimate, Moments, OrderTest, alpha_rank, bradley_terry
 from napoleon_env.tables import TALLY, Forfeit
 
 N_SWINGS: Final = 5
@@ -50,28 +50,28 @@ class Result:
         """Blocks added."""
         self.unordered = list(combinations(range(k), 2))
         self._number = {pair: i for i, pair in enumerate(schedule.pairs)}
-        sizes = (pairs, len(self.unordered), k)
-        self._raw = tuple(Moments(m) for m in sizes)
-        self._adjusted = tuple(Adjusted(m) for m in sizes)
-        """Singles, edges and fields: as played, and with luck taken out where the schedule has a control."""
+        self._moments = tuple(Moments(m) for m in (pairs, len(self.unordered), k))
+        """Singles, edges and fields."""
         self._wins = Bootstrap(len(self.unordered), schedule.seed)
         self.tally = np.zeros(k, TALLY)
+        self.played = 0
+        """Matches played out; all, where the schedule's share is 1."""
         self.lines = 0
-        """Matches played, those of the same course counted once (`tables.Played.lines`)."""
+        """The same, those of the same course counted once (`tables.Played.lines`)."""
         self.forfeits: list[Forfeit] = []
         self.n_forfeits = np.zeros(k, np.int64)
         self.swings: list[Swing] = []
-        bound = largest_score(schedule.rules)
+        bound = largest_score(schedule.rules) if schedule.share == 1 else None
         self.tests = [OrderTest(bound, error / (2 * len(self.unordered))) for _ in self.unordered] if error else []
 
     @property
     def deals(self) -> int:
         """Observations so far."""
-        return self._raw[0].n
+        return self._moments[0].n
 
     @property
     def tables(self) -> int:
-        """Matches played so far."""
+        """Matches begun so far."""
         return self.deals * len(self.schedule.tables)
 
     def fits(self, line: Mapping[str, Any]) -> bool:
@@ -83,10 +83,10 @@ class Result:
             return (
                 whole(line["block"]) == self.blocks < schedule.blocks
                 and _integers(line["sums"], sums)
-                and (not schedule.control or _integers(line["controls"], sums))
                 and len(tally) == k
                 and all(_integers([mine[name] for mine in tally], self.tally[name].shape) for name in TALLY.names or ())
                 and (whole(line["lines"]) or 0) > 0
+                and (whole(line["played"]) or 0) >= line["lines"]
                 and all(_integers(forfeit[:-1], (len(forfeit) - 1,)) and min(forfeit[:-1]) >= 0 for forfeit in forfeits)
                 and all(forfeit.entrant < k and isinstance(forfeit.reason, str) for forfeit in forfeits)
             )
@@ -96,37 +96,32 @@ class Result:
     def add(self, line: Mapping[str, Any]) -> None:
         """Add the line of the next block."""
         schedule = self.schedule
-        values = self._quantities(line["sums"], 1)
+        values = self._quantities(line["sums"])
         edges = values[1]
-        for moments, value in zip(self._raw, values, strict=True):
+        for moments, value in zip(self._moments, values, strict=True):
             moments.add(value)
-        if schedule.control:
-            controls = self._quantities(line["controls"], schedule.control)
-            for adjusted, value, control in zip(self._adjusted, values, controls, strict=True):
-                adjusted.add(value, control)
         self._wins.add(line["block"], np.where(edges > 0, 1.0, np.where(edges < 0, 0.0, 0.5)))
         for name in TALLY.names or ():
             self.tally[name] += np.array([counts[name] for counts in line["tally"]])
+        self.played += line["played"]
         self.lines += line["lines"]
         forfeits = [Forfeit(*forfeit) for forfeit in line["forfeits"]]
         np.add.at(self.n_forfeits, [forfeit.entrant for forfeit in forfeits], 1)
         self.forfeits += forfeits[: FORFEITS_KEPT - len(self.forfeits)]
-        self._keep_swings(edges, schedule.deals_of(line["block"]).start)
+        if schedule.share == 1:
+            self._keep_swings(edges, schedule.deals_of(line["block"]).start)
         for number, test in enumerate(self.tests):
             for value in edges[:, number].tolist():
                 test.add(value)
         self.blocks += 1
 
-    def _quantities(self, sums: Sequence[Sequence[int]], unit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _quantities(self, sums: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Singles, edges and fields of every deal, in points, from `Schedule.pair_sums`."""
         schedule = self.schedule
         table = np.array(sums, np.float64).reshape(-1, len(schedule.pairs))
-        singles = table / (schedule.rules.players * schedule.unit * unit)
+        singles = table / (schedule.rules.players * schedule.unit * schedule.parts)
         edges = np.stack([singles[:, self._number[i, j]] - singles[:, self._number[j, i]] for i, j in self.unordered], 1) / 2
         return singles, edges, edges @ self._signs() / (len(schedule.names) - 1)
-
-    def _moments(self, what: int, *, raw: bool) -> Moments:
-        return self._adjusted[what].moments if self.schedule.control and not raw else self._raw[what]
 
     def _signs(self) -> np.ndarray:
         """Shape (unordered pairs, entrants): 1 for the first of a pair, -1 for the second."""
@@ -149,21 +144,21 @@ class Result:
         """Whether the order of every pair is certain (sequential mode only)."""
         return bool(self.tests) and all(test.verdict for test in self.tests)
 
-    def singles(self, *, raw: bool = False) -> dict[tuple[int, int], Estimate]:
-        """For (A, B): points of A alone among B's, above what B gets in the same seat among B's; `raw`: without the control."""
-        return dict(zip(self.schedule.pairs, self._moments(0, raw=raw).estimates(), strict=True))
+    def singles(self) -> dict[tuple[int, int], Estimate]:
+        """For (A, B): points of A alone among B's, above what B gets in the same seat among B's."""
+        return dict(zip(self.schedule.pairs, self._moments[0].estimates(), strict=True))
 
-    def edges(self, *, raw: bool = False) -> dict[tuple[int, int], Estimate]:
+    def edges(self) -> dict[tuple[int, int], Estimate]:
         """For A < B: half of what A alone among B's wins and B alone among A's loses; A's advantage in points."""
-        return dict(zip(self.unordered, self._moments(1, raw=raw).estimates(), strict=True))
+        return dict(zip(self.unordered, self._moments[1].estimates(), strict=True))
 
-    def fields(self, *, raw: bool = False) -> list[Estimate]:
+    def fields(self) -> list[Estimate]:
         """Each entrant's mean advantage over all others, in points."""
-        return self._moments(2, raw=raw).estimates()
+        return self._moments[2].estimates()
 
-    def deviations(self, *, raw: bool = False) -> dict[tuple[int, int], float]:
+    def deviations(self) -> dict[tuple[int, int], float]:
         """Standard deviations of one deal's advantage (all its tables together), by pair."""
-        return dict(zip(self.unordered, np.sqrt(self._moments(1, raw=raw).variance()).tolist(), strict=True))
+        return dict(zip(self.unordered, np.sqrt(self._moments[1].variance()).tolist(), strict=True))
 
     def ratings(self) -> list[Estimate]:
         """Bradley-Terry ratings by deals won, with intervals from the bootstrap over deals."""
@@ -173,6 +168,16 @@ class Result:
             tables[:, i, j] = self._wins.sums[:, number]
             tables[:, j, i] = self._wins.deals - self._wins.sums[:, number]
         return self._wins.interval(bradley_terry(tables))
+
+    def alpha_rank(self) -> list[float] | None:
+        """Each entrant's α-rank (`statistics.alpha_rank`), by the advantages whose intervals leave zero out."""
+        k = len(self.schedule.names)
+        advantages = np.zeros((k, k))
+        for (i, j), edge in self.edges().items():
+            if abs(edge.mean) > edge.half_width:
+                advantages[i, j], advantages[j, i] = edge.mean, -edge.mean
+        found = alpha_rank(advantages)
+        return None if found is None else found.tolist()
 
     def ranking(self) -> list[int]:
         """Entrants from best to worst by points."""

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from napoleon_env.notation import VERSION, shown, whole
+from napoleon_env.notation import VERSION, is_real, shown, whole
 from napoleon_env.ruleset import Ruleset
 
 TABLES_PER_BLOCK: Final = 2048
@@ -27,7 +27,9 @@ TABLES_PER_BLOCK: Final = 2048
 SLOW_TABLES_PER_BLOCK: Final = 128
 """The same where one does not: less is lost when a run is stopped."""
 MOST_DEALS: Final = 10**9
-MOST_CONTROL: Final = 1000
+LEAST_SHARE: Final = 1e-4
+PARTS: Final = 20
+"""Scores that are forecast in part (`control`) are multiples of one over this."""
 
 
 class ScheduleError(ValueError):
@@ -45,7 +47,7 @@ class Schedule:
         deals: how many matches each table is repeated for; one of them is one observation.
         block: deals that are played and stored together.
         losses: also count what every card gives away against open cards (double dummy).
-        control: further deals that are only called for each deal, to take luck out of the result (`control`); 0 for none.
+        share: the part of the tables, about, that is played out; the others are only called, and forecast (`control`).
 
     Raises:
         ScheduleError.
@@ -56,7 +58,7 @@ class Schedule:
     seed: int
     deals: int
     block: int
-    control: int = 0
+    share: float = 1.0
     losses: bool = False
 
     def __post_init__(self) -> None:
@@ -67,10 +69,15 @@ class Schedule:
                 raise ScheduleError(
                     f'two players are called {shown(name)}: give one another name, such as "{name} as other", to enter it twice'
                 )
-        for what, least, most in (("deals", 1, MOST_DEALS), ("block", 1, MOST_DEALS), ("control", 0, MOST_CONTROL)):
+        for what in ("deals", "block"):
             number = self._made_int(what)
-            if number is None or not least <= number <= most:
-                raise ScheduleError(f"{what}={shown(getattr(self, what))} must be a whole number from {least} to {most}")
+            if number is None or not 1 <= number <= MOST_DEALS:
+                raise ScheduleError(f"{what}={shown(getattr(self, what))} must be a whole number from 1 to {MOST_DEALS}")
+        if not is_real(self.share) or not LEAST_SHARE <= self.share <= 1:
+            raise ScheduleError(f"share={shown(self.share)} must be a number from {LEAST_SHARE} to 1")
+        object.__setattr__(self, "share", float(self.share))
+        if self.share < 1 and self.rules.deals > 1:
+            raise ScheduleError(f"share={self.share:g} goes with matches of one deal, not with deals={self.rules.deals}")
         number = self._made_int("seed")
         if number is None or number < 0:
             raise ScheduleError(f"seed={shown(self.seed)} must be a whole number of at least 0")
@@ -92,7 +99,7 @@ class Schedule:
             "seed": self.seed,
             "deals": self.deals,
             "block": self.block,
-            "control": self.control,
+            "share": self.share,
             "losses": bool(self.losses),
             "score": self.score,
         }
@@ -107,6 +114,11 @@ class Schedule:
     def unit(self) -> int:
         """What whole-number scores (`table_scores`) are multiples of: one point is `unit` of them."""
         return 1 if self.score == "payoff" else self.rules.players - 1
+
+    @property
+    def parts(self) -> int:
+        """What the sums of scores in the file of results are further multiplied by."""
+        return PARTS if self.share < 1 else 1
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -129,6 +141,13 @@ class Schedule:
         return np.array(
             [[number[tuple(a if seat == alone else b for seat in range(n))] for alone in range(n)] for a, b in self.pairs]
         )
+
+    @cached_property
+    def alone(self) -> np.ndarray:
+        """int64 of shape (tables,): the seat of a single at each table."""
+        alone = np.zeros(len(self.tables), np.int64)
+        alone[self.table_of] = np.arange(self.rules.players)
+        return alone
 
     def tables_of(self, first: int, second: int) -> list[int]:
         """The tables of a deal at which two entrants meet, each once."""

@@ -79,44 +79,6 @@ class Moments:
         return [Estimate(float(mean), float(h)) for mean, h in zip(self.mean, half, strict=True)]
 
 
-class Adjusted:
-    """Moments of m quantities, each less a multiple of a control whose mean is known to be 0.
-
-    The multiple that leaves the least variance is estimated from earlier observations alone, anew after every STEP of them, so
-    each observation's mean is exactly what it was: no bias, however small the sample. (A multiple fitted to the same
-    observations would bring one.) The first STEP observations are left as they are.
-    """
-
-    STEP = 32
-
-    def __init__(self, m: int) -> None:
-        self.moments = Moments(m)
-        self._n = 0
-        self._value, self._control, self._product, self._square = (np.zeros(m) for _ in range(4))
-
-    def add(self, values: np.ndarray, controls: np.ndarray) -> None:
-        """Add observations and their controls, each of shape (observations, m)."""
-        done = 0
-        while done < len(values):
-            here = slice(done, done + self.STEP - self._n % self.STEP)
-            value, control = values[here], controls[here]
-            if self._n % self.STEP == 0:
-                self._multiple = self._best()
-            self.moments.add(value - self._multiple * control)
-            self._n += len(value)
-            self._value += value.sum(0)
-            self._control += control.sum(0)
-            self._product += (value * control).sum(0)
-            self._square += (control * control).sum(0)
-            done += len(value)
-
-    def _best(self) -> np.ndarray:
-        if self._n == 0:
-            return np.zeros_like(self._square)
-        product = self._product - self._value * self._control / self._n
-        return np.divide(product, self._square, out=np.zeros_like(product), where=self._square > 0).clip(-1, 1)
-
-
 @lru_cache(maxsize=1024)
 def student_quantile(p: float, freedom: int) -> float:
     """The p-quantile of Student's t, 0.5 < p < 1.
@@ -215,6 +177,25 @@ def bradley_terry(wins: np.ndarray) -> np.ndarray:
         if np.abs(step).max(initial=0) < 1e-10:
             break
     return (log_odds - log_odds.mean(-1, keepdims=True)) * ELO
+
+
+def alpha_rank(advantages: np.ndarray) -> np.ndarray | None:
+    """How much of the time each player holds out in a world where whoever is beaten is replaced by who beats it.
+
+    α-rank of one population with α at infinity (Omidshafiei et al., "α-rank: multi-agent evaluation by evolution", Scientific
+    Reports 9, 2019), by OpenSpiel: the best player has all, where there is one; who beat each other in a circle share.
+
+    Args:
+        advantages: shape (k, k): of the row's player over the column's; 0 where it is not known who is better.
+
+    Returns:
+        Shape (k,), of sum 1; None where OpenSpiel is not installed.
+    """
+    try:
+        from open_spiel.python.egt import alpharank  # pyright: ignore[reportMissingImports]  # an extra
+    except ImportError:
+        return None
+    return alpharank.compute([advantages], use_inf_alpha=True)[2]
 
 
 class OrderTest:

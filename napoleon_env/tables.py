@@ -102,6 +102,17 @@ class Forfeit(NamedTuple):
     reason: str
 
 
+class Draw(Protocol):
+    """Decides which tables are played on once the first card has been led at all of them (`control`)."""
+
+    def __call__(self, rows: np.ndarray, states: np.ndarray, seeds: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """For how many tables each of the tables `rows` is played on: int64, 0 where it is not.
+
+        `seeds` are words of each table's own randomness; `positions` are the same where deal and actions are.
+        """
+        ...
+
+
 class Recorder(Protocol):
     """Told of every deal that ends."""
 
@@ -123,17 +134,24 @@ def _begin(states: Any, rules: Any, key: Any, deals: Any, dealers: Any) -> None:
 
 
 @jit
-def _acting(states: Any, rules: Any, assigned: Any, acting: Any, forced: Any) -> int:
+def _card_is_led(state: Any) -> bool:
+    """Whether the first card of the deal has been led, and others are to come."""
+    return state["phase"] == core.TRICKS and state["n_log"] > state["first_card"]
+
+
+@jit
+def _acting(states: Any, rules: Any, assigned: Any, waits: Any, acting: Any, forced: Any) -> int:
     """Write the entrant that is to act at every table, or NOBODY; returns how many tables still play.
 
-    Where only one action is legal, `acting` is NOBODY and `forced` that action; elsewhere `forced` is -1.
+    A table that `waits` stops after the first card. Where only one action is legal, `acting` is NOBODY and `forced` that
+    action; elsewhere `forced` is -1.
     """
     n = 0
     for i in range(len(states)):
         acting[i] = NOBODY
         forced[i] = -1
         seat = states[i]["seat"]
-        if seat == NO_SEAT:
+        if seat == NO_SEAT or (waits[i] and _card_is_led(states[i])):
             continue
         n += 1
         named, cards, base = core.legal(states[i], rules[0])
@@ -171,28 +189,28 @@ def _seeds(base: Any, deals: Any, keys: Any, decisions: Any, histories: Any, row
 
 
 @jit
-def _count_deal(state: Any, rules: Any, assigned: Any, tally: Any) -> None:
-    """Add a deal that has just ended to the tallies of the entrants at its table."""
+def _count_deal(state: Any, rules: Any, assigned: Any, weight: int, tally: Any) -> None:
+    """Add a deal that has just ended, `weight` times, to the tallies of the entrants at its table."""
     declarer = state["declarer"]
     made = declarer != NO_SEAT and core.contract_is_made(state, rules)
     for seat in range(rules["players"]):
         mine = tally[assigned[seat]]
-        payoff = state["payoffs"][seat]
-        mine["deals"] += 1
+        payoff = weight * state["payoffs"][seat]
+        mine["deals"] += weight
         if declarer == NO_SEAT:
-            mine["void"] += 1
+            mine["void"] += weight
             mine["void_payoff"] += payoff
         elif seat == declarer:
             mine["declarer_payoff"] += payoff
             if made:
-                mine["made"][state["standing"]] += 1
+                mine["made"][state["standing"]] += weight
             else:
-                mine["failed"][state["standing"]] += 1
+                mine["failed"][state["standing"]] += weight
         else:
-            mine["defended"] += 1
+            mine["defended"] += weight
             mine["defender_payoff"] += payoff
             if not made:
-                mine["beaten"] += 1
+                mine["beaten"] += weight
 
 
 @jit
@@ -203,6 +221,7 @@ def _step(
     assigned: Any,
     rows: Any,
     actions: Any,
+    weights: Any,
     decisions: Any,
     histories: Any,
     legal: Any,
@@ -228,7 +247,7 @@ def _step(
         if state["phase"] == core.NO_DEAL:
             over[k] = True
             last[rows[k]] = state
-            _count_deal(state, r, assigned[rows[k]], tally)
+            _count_deal(state, r, assigned[rows[k]], weights[rows[k]], tally)
             if state["outcome"] == core.RUNNING:
                 random_deal(state, r)
 
@@ -247,6 +266,8 @@ class Played:
     forfeits: list[Forfeit]
     lines: int
     """How many courses of play: tables of deterministic players that took the same one on a deal were played once."""
+    weights: np.ndarray
+    """int64 (n,): how often each table counts in the tally; 0 where it was not played on, so that its scores say nothing."""
 
 
 def decision_base(seed: int) -> np.uint64:
@@ -266,6 +287,7 @@ def play_tables(
     tables: np.ndarray | None = None,
     recorder: Recorder | None = None,
     solver: Any = None,
+    draw: Draw | None = None,
 ) -> Played:
     """Play n matches to their ends.
 
@@ -280,15 +302,18 @@ def play_tables(
         tables: int64 (n,): numbers for `Forfeit.table`; by default 0 … n - 1.
         recorder: told of every deal that ends.
         solver: a `solver.Solver` that looks on, for the double-dummy loss of every card with a choice.
+        draw: decides which tables are played on after the first lead; all without. Matches of one deal only.
     """
     room = _Room(players, rules, seed, deals, assigned, keys, np.arange(len(deals)) if tables is None else tables, recorder)
     room.solver = solver
     first = deals % rules.players if dealers is None else dealers
     with np.errstate(over="ignore"):  # the words of the generator wrap, on purpose; only uncompiled numpy minds
         room.begin(first)
+        if draw is not None:
+            room.draw(draw)
         while room.round():
             pass
-    return Played(room.states["scores"][:, : rules.players].copy(), room.tally, room.forfeits, room.lines())
+    return Played(room.states["scores"][:, : rules.players].copy(), room.tally, room.forfeits, room.lines(), room.weights)
 
 
 class _Room:
@@ -316,6 +341,7 @@ class _Room:
         self.decisions, self.acting, self.forced = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.histories = np.zeros(n, np.uint64)
         """A digest of all actions at each table."""
+        self.weights, self.waits = np.ones(n, np.int64), np.zeros(n, np.bool_)
         self.tally = np.zeros(len(players), TALLY)
         self.forfeits: list[Forfeit] = []
 
@@ -329,16 +355,27 @@ class _Room:
                 counts = np.bincount(self.assigned[:, seat] * MAX_PLAYERS + where, minlength=len(self.players) * MAX_PLAYERS)
                 self.tally[what] += counts.reshape(-1, MAX_PLAYERS)
 
+    def draw(self, draw: Draw) -> None:
+        """Play all tables up to the first card that is led, and then only those on that `draw` chooses."""
+        self.waits[:] = True
+        while self.round():
+            pass
+        rows = np.flatnonzero(self.states["seat"] != NO_SEAT)
+        seeds, positions = self._words(rows)
+        self.weights[rows] = draw(rows, self.states[rows], seeds, positions)
+        self.waits = self.weights == 0
+
     def lines(self) -> int:
         """See `Played.lines`; once all is played."""
         sure = np.array([getattr(player, "deterministic", False) is True for player in self.players])
-        once = sure[self.assigned].all(1)
+        played = self.weights > 0
+        once = played & sure[self.assigned].all(1)
         courses = np.stack([self.deals[once].astype(np.uint64), self.histories[once]], 1)
-        return int((~once).sum()) + len(np.unique(courses, axis=0))
+        return int((played & ~once).sum()) + len(np.unique(courses, axis=0))
 
     def round(self) -> bool:
         """One action at every table that still plays; whether there was any."""
-        if _acting(self.states, self.rules.struct, self.assigned, self.acting, self.forced) == 0:
+        if _acting(self.states, self.rules.struct, self.assigned, self.waits, self.acting, self.forced) == 0:
             return False
         rows = np.flatnonzero(self.forced >= 0)
         if len(rows):
@@ -352,9 +389,9 @@ class _Room:
     def _ask(self, entrant: int, player: Any, rows: np.ndarray) -> None:
         n = len(rows)
         seen, last_seen = core.new_state(n), core.new_state(n)
-        seats, seeds, positions = np.empty(n, np.int64), np.empty(n, np.uint64), np.empty(n, np.uint64)
+        seats = np.empty(n, np.int64)
         _show(self.states, self.last, self.rules.struct, rows, seen, last_seen, seats)
-        _seeds(self.base, self.deals, self.keys, self.decisions, self.histories, rows, seeds, positions)
+        seeds, positions = self._words(rows)
         question, which = Question(seen, self.rules, seats, seeds, last_seen), np.arange(n)
         if getattr(player, "deterministic", False) is True:
             _, first, which = np.unique(positions, return_index=True, return_inverse=True)
@@ -365,6 +402,12 @@ class _Room:
             self._count_losses(entrant, rows, actions)
         for k in np.flatnonzero(~self._play(rows, actions)):
             self._forfeit(int(rows[k]), entrant, faults.get(int(which[k])) or self._why_illegal(int(rows[k]), int(actions[k])))
+
+    def _words(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The seeds of the next decisions at some tables, and words of their positions (`_seeds`)."""
+        seeds, positions = np.empty(len(rows), np.uint64), np.empty(len(rows), np.uint64)
+        _seeds(self.base, self.deals, self.keys, self.decisions, self.histories, rows, seeds, positions)
+        return seeds, positions
 
     def _count_losses(self, entrant: int, rows: np.ndarray, actions: np.ndarray) -> None:
         """Add what the cards about to be played give away, against open cards that both sides then play at their best."""
@@ -377,19 +420,19 @@ class _Room:
         declares = states["seat"] == states["declarer"]
         sign = np.where(declares, 1, -1)[:, None]  # the payoff is the declarer's; defenders want it low
         values = np.where(legal, sign * payoffs, np.iinfo(np.int64).min)
-        places = np.arange(len(states))
+        places, weights = np.arange(len(states)), self.weights[rows[cards]]
         losses = values.max(1) - values[places, chosen]
         for role, mine in (("declarer", declares), ("defender", ~declares)):
             counted = mine & legal[places, chosen]
-            self.tally[f"{role}_cards"][entrant] += counted.sum()
-            self.tally[f"{role}_loss"][entrant] += losses[counted].sum()
+            self.tally[f"{role}_cards"][entrant] += weights[counted].sum()
+            self.tally[f"{role}_loss"][entrant] += (weights * losses)[counted].sum()
 
     def _play(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Carry out an action at each of some tables; which of them were legal and so done, as booleans."""
         legal, over = np.empty(len(rows), np.bool_), np.empty(len(rows), np.bool_)
         _step(
-            self.states, self.last, self.rules.struct, self.assigned, rows, actions, self.decisions, self.histories,
-            legal, over, self.tally,
+            self.states, self.last, self.rules.struct, self.assigned, rows, actions, self.weights, self.decisions,
+            self.histories, legal, over, self.tally,
         )  # fmt: skip
         if self.recorder is not None and over.any():
             self.recorder(rows[over], self.last[rows[over]])

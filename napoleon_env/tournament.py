@@ -19,17 +19,16 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context, parent_process
-from numbers import Real
 from platform import node
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from napoleon_env.cluster import FELL, RayCluster
-from napoleon_env.control import control_sums
+from napoleon_env.control import Part
 from napoleon_env.journal import Journal
 from napoleon_env.match import Match
-from napoleon_env.notation import VERSION, shown, whole
+from napoleon_env.notation import VERSION, is_real, shown, whole
 from napoleon_env.players import Player
 from napoleon_env.record import to_record
 from napoleon_env.result import Result
@@ -37,7 +36,7 @@ from napoleon_env.roster import RosterError, fingerprint, make_player, parse_spe
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.schedule import Schedule, block_size, n_tables
 from napoleon_env.solver import Solver
-from napoleon_env.tables import TALLY, Played, play_tables
+from napoleon_env.tables import TALLY, Draw, Played, play_tables
 
 SMALL: Final = 10.0
 """Seconds: when less is left to play, no further processes are started for it."""
@@ -107,10 +106,10 @@ class Crew:
 
     def __init__(self, schedule: Schedule, entrants: Sequence[Entrant], seconds: float | None) -> None:
         self.schedule = schedule
-        self.solver = Solver() if schedule.losses else None
+        self.solver = Solver() if schedule.losses or schedule.share < 1 else None
         self.players = [entrant.make(schedule.rules, seconds) for entrant in entrants]
 
-    def play(self, block: int, recorder: Any = None) -> Played:
+    def play(self, block: int, *, recorder: Any = None, draw: Draw | None = None) -> Played:
         """Play the tables of a block, deal by deal in their order."""
         schedule = self.schedule
         deals, tables = np.array(schedule.deals_of(block)), len(schedule.tables)
@@ -123,20 +122,23 @@ class Crew:
             keys=np.tile(schedule.keys, len(deals)),
             tables=np.tile(np.arange(tables), len(deals)),
             recorder=recorder,
-            solver=self.solver,
+            solver=self.solver if schedule.losses else None,
+            draw=draw,
         )
 
     def line(self, block: int) -> dict[str, Any]:
         """Play a block; what the file holds of it."""
-        schedule, played = self.schedule, self.play(block)
-        deals = np.array(schedule.deals_of(block))
-        scores = played.scores.reshape(-1, len(schedule.tables), schedule.rules.players)
+        schedule = self.schedule
+        part = Part(schedule, self.solver) if self.solver and schedule.share < 1 else None
+        played = self.play(block, draw=part)
+        scores = part.scores(played) if part else played.scores
+        scores = scores.reshape(-1, len(schedule.tables), schedule.rules.players)
         names = TALLY.names or ()
         return {
             "block": block,
             "sums": schedule.pair_sums(scores).tolist(),
-            **({"controls": control_sums(self.players, schedule, deals).tolist()} if schedule.control else {}),
             "tally": [{name: mine[name].tolist() for name in names} for mine in played.tally],
+            "played": int(np.count_nonzero(played.weights)),
             "lines": played.lines,
             "forfeits": [list(forfeit) for forfeit in played.forfeits],
         }
@@ -154,7 +156,7 @@ class Crew:
                 if row in logs:
                     logs[row].append(state["log"][: state["n_log"]].tolist())
 
-        self.play(block, keep)
+        self.play(block, recorder=keep)
         return [self._record(deal, table, logs[row]) for row, table in wanted.items()]
 
     def _record(self, deal: int, table: int, log: list[list[int]]) -> dict[str, Any]:
@@ -266,10 +268,6 @@ def _entries(players: Entries) -> list[str | tuple[str, str | Player]]:
     return entries
 
 
-def _is_real(value: object) -> TypeGuard[float]:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 def run_tournament(
     players: Entries,
     /,
@@ -283,7 +281,7 @@ def run_tournament(
     file: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
     error: float | None = None,
-    control: int = 0,
+    share: float = 1.0,
     losses: bool = False,
     block: int | None = None,
     on_block: Callable[[Result], None] | None = None,
@@ -303,7 +301,8 @@ def run_tournament(
         seconds: limit per decision; then results depend on the machine. Players run in processes of their own.
         error: sequential mode: stop when the order of every pair is certain at this error in all.
         losses: also count what every card gives away against open cards (double dummy), by role.
-        control: further deals that are only called for every deal, to take luck out (`control`); saves played deals.
+        share: the part of the tables, about, that is played out, drawn by lot; at all of them the entrants call, and what
+            the others would bring is forecast, without bias (`control`). Matches of one deal only.
         block: deals that are played at once, by default what suits the players.
         on_block: told of the result after each block.
 
@@ -320,20 +319,20 @@ def run_tournament(
         raise TournamentError(f"engine={shown(engine)} must be {' or '.join(ENGINES)}")
     if address is not None and (engine != "ray" or not isinstance(address, str) or not address):
         raise TournamentError(f"address={shown(address)} must be the address of a running Ray cluster, for engine ray")
-    if error is not None and not (_is_real(error) and 0 < error < MOST_ERROR):
+    if error is not None and not (is_real(error) and 0 < error < MOST_ERROR):
         raise TournamentError(f"error={shown(error)} must be a number between 0 and {MOST_ERROR}")
-    if seconds is not None and not (_is_real(seconds) and 0 < seconds <= MOST_SECONDS):
+    if seconds is not None and not (is_real(seconds) and 0 < seconds <= MOST_SECONDS):
         raise TournamentError(f"seconds={shown(seconds)} must be a number above 0 and at most {MOST_SECONDS}")
     if file is not None and not isinstance(file, str | os.PathLike):
         raise TournamentError(f"file={shown(file)} must be the path of a file of results")
     names = tuple(entrant.name for entrant in entrants)
     # The first schedule refuses what cannot be before any player is made; how many deals a block has depends on the players.
-    probe = Schedule(rules=ruleset, names=names, seed=seed, deals=deals, control=control, losses=losses, block=1)
+    probe = Schedule(rules=ruleset, names=names, seed=seed, deals=deals, share=share, losses=losses, block=1)
     crew = Crew(probe, entrants, seconds)
     if block is None:
         # A player that searches has worlds, and saves nothing by deciding for many tables at once.
         batched = all(hasattr(player, "act_states") and not hasattr(player, "worlds") for player in crew.players)
-        block = min(block_size(n_tables(len(names), ruleset.players) * (1 + control), batched=batched), deals)
+        block = min(block_size(n_tables(len(names), ruleset.players), batched=batched), deals)
     schedule = crew.schedule = replace(probe, block=block)
     header = {
         **schedule.header,

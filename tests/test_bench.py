@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import napoleon_env as ne
-from napoleon_env.bench import MEASUREMENTS, BenchError, Row, measure
+from napoleon_env.bench import MEASUREMENTS, BenchError, Row, measure, tournaments
 from napoleon_env.bench.environments import FloorLoop, VectorLoop, choose_legal
 from napoleon_env.bench.rows import rate, rows_table
 from napoleon_env.dealing import deal_key
@@ -15,7 +15,7 @@ KEYS = np.array([deal_key(0)])
 
 
 def test_a_measurement_that_is_not_there_is_named() -> None:
-    with pytest.raises(BenchError, match="there is no measurement 'x': there are environments, players, solver"):
+    with pytest.raises(BenchError, match="there is no measurement 'x': there are environments, players, solver, tournament"):
         measure("x")
     for seconds in (0, -1, float("nan"), 1e9):
         with pytest.raises(BenchError, match="must be above 0"):
@@ -68,3 +68,11 @@ def test_players_are_timed_in_every_phase_where_they_choose() -> None:
     assert "rule, russian 4, exchange" in rows
     assert "random, portuguese 4, trump" in rows
     assert MEASUREMENTS["players"].what.startswith("microseconds")
+
+
+def test_the_tournaments_row_says_how_many_tables_are_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tournaments, "PAIRS", {("rule", "counting"): 1000})
+    (row,) = measure("tournament", seconds=2)
+    assert row.value > 10
+    assert row.more["% of tables played out"] == pytest.approx(2, rel=0.1)
+    assert 1 < row.more["times fewer decisions"] < row.value

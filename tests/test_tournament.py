@@ -15,7 +15,6 @@ import pytest
 
 from napoleon_env import rules as core
 from napoleon_env.__main__ import main
-from napoleon_env.counting import counting_action
 from napoleon_env.dealing import STREAMS, deal_key
 from napoleon_env.jit import jit
 from napoleon_env.journal import JournalError
@@ -519,6 +518,7 @@ def test_a_file_with_a_broken_block_is_refused_and_left_alone(tmp_path: Path) ->
     [
         {"sums": None}, {"sums": "x"}, {"sums": []}, {"sums": [[1, 2], [3]]}, {"sums": [[1.5, 2]]}, {"sums": [[10**30, 0]]},
         {"tally": None}, {"tally": []}, {"tally": [{}, {}]}, {"tally": [3, 4]}, {"lines": "x"}, {"lines": 0}, {"forfeits": 5},
+        {"played": None}, {"played": 1},
         {"forfeits": [[0, 0, 9, 0, 0, "slow"]]}, {"forfeits": [[0]]}, {"forfeits": [[0, 0, 0, 0, 0, None]]}, {"block": False},
     ],
 )  # fmt: skip
@@ -631,77 +631,6 @@ def test_a_player_is_not_asked_where_one_action_is_legal_and_a_deterministic_one
     assert once.lines < twice.lines == 80
 
 
-# The control variate.
-
-
-class Middling:
-    """Calls as the counting player does, but passes instead of one call in `shy`; plays its cards by a rule of its own."""
-
-    deterministic = True
-
-    def __init__(self, shy: int) -> None:
-        self.shy = shy
-
-    def act_states(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-        actions = np.empty(len(states), np.int64)
-        _middling(states, rules.struct, seats, self.shy, actions)
-        return actions
-
-
-@jit
-def _middling(states: Any, rules: Any, seats: Any, shy: int, actions: Any) -> None:
-    for i in range(len(states)):
-        state = states[i]
-        actions[i] = counting_action(state, rules[0], seats[i])
-        if state["phase"] == core.AUCTION:
-            if state["hand"][seats[i]] % shy == 0:
-                actions[i] = PASS
-        elif state["n_log"] > state["first_card"] and state["hand"][seats[i]] % 3 == 0:
-            cards = core.legal_cards(state, rules[0])
-            for card in range(52):
-                if cards >> card & 1:
-                    actions[i] = core.PLAY + card  # its highest
-
-
-def test_the_control_has_mean_zero_and_leaves_the_mean_where_it_was() -> None:
-    result = run_tournament({"a": Middling(1000), "b": Middling(3)}, deals=1000, control=2, seed=11)
-    plain, adjusted = result.edges(raw=True)[0, 1], result.edges()[0, 1]
-    assert adjusted.half_width < plain.half_width
-    # Both estimate the same number; twenty runs of 200 deals each differ by no more than chance.
-    differences = []
-    for seed in range(20):
-        block = run_tournament({"a": Middling(1000), "b": Middling(3)}, deals=200, control=2, seed=100 + seed)
-        differences.append(block.edges()[0, 1].mean - block.edges(raw=True)[0, 1].mean)
-    error = np.std(differences, ddof=1) / 20**0.5
-    assert abs(np.mean(differences)) < 2.5 * error
-
-
-def test_a_control_of_a_player_that_forfeits_is_harmless() -> None:
-    class Broken:
-        def act(self, view: View) -> int:
-            raise RuntimeError("always")
-
-    result = run_tournament({"bad": Broken(), "pass": Caller(PASS)}, rules=ONE_CARD, deals=40, control=1)
-    assert result.n_forfeits.tolist() == [40 * 6, 0]  # those of the tables that are only called are not counted
-    assert result.edges()[0, 1].mean == pytest.approx(-2)
-
-
-@pytest.mark.parametrize("shy", [(1000, 20), (1000, 3), (5, 3)])
-def test_ten_times_fewer_matches_than_independent_deals_for_the_same_interval(shy: tuple[int, int]) -> None:
-    first, second = map(Middling, shy)
-    result = run_tournament({"a": first, "b": second}, deals=1000, control=8, seed=12)
-    # Independent deals: every match has cards of its own; half of them have a alone, half b alone. The advantage is half the
-    # difference of their two means, so its variance is that of one seat's payoff, divided by the number of matches.
-    numbers = np.arange(4000)
-    alone = np.tile([[0, 1, 1, 1], [1, 0, 0, 0]], (2000, 1))
-    played = play_tables([first, second], result.schedule.rules, seed=13, deals=numbers, assigned=alone, keys=numbers % 2)
-    independent = played.scores[:, 0].var()
-    # Tables that took the same course were played once.
-    matches_a_deal = result.lines / result.deals
-    assert matches_a_deal < len(result.schedule.tables) == 8
-    assert independent / (result.deviations()[0, 1] ** 2 * matches_a_deal) >= 10
-
-
 # Double-dummy losses.
 
 
@@ -783,7 +712,7 @@ def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["--players", "random,random as b", "--seats", "9"], "players=9"),
         (["--players", "random,random as b", "--rules", "dutch"], "'dutch' does not exist"),
         (["--players", "random,random as b", "--deals", "0"], "deals=0"),
-        (["--players", "random,random as b", "--control", "-1"], "control=-1"),
+        (["--players", "random,random as b", "--share", "0"], "share=0.0 must be"),
         (["--players", "random,random as b", "--workers", "0"], "workers=0 must be"),
         (["--players", "random,random as b", "--until", "0.7"], "--until 0.7 must be between"),
         (["--players", "random,random as b", "--seconds", "inf"], "seconds=inf must be"),

@@ -11,6 +11,7 @@ from rich.table import Table
 from napoleon_env.bench.environments import environment_rows
 from napoleon_env.bench.players import player_rows
 from napoleon_env.bench.rows import BenchError, Row, machine, machine_text, rows_table
+from napoleon_env.bench.tournaments import tournament_rows
 from napoleon_env.notation import shown
 from napoleon_env.solver import speed
 
@@ -43,6 +44,10 @@ MEASUREMENTS: Final[dict[str, Measurement]] = {
     "players": Measurement("microseconds a decision of the built-in players, by rule set and phase, one core", player_rows),
     "solver": Measurement(
         "double-dummy deals a second, all four trumps, one core, with a table that some deals have filled before", _solver
+    ),
+    "tournament": Measurement(
+        "tables that need not be played out, for the same interval as with independent deals, where all tables are called",
+        tournament_rows,
     ),
 }
 """By name; a new one is a function that yields rows, and a line here."""
