@@ -39,6 +39,8 @@ ORDER = (
     "journal",
     "external",
     "roster",
+    "sequence_form",
+    "exact",
     "vector_env",
     "aec_env",
     "gym_env",
