@@ -6,7 +6,7 @@
                          all_pass="dealer_plays_one", min_bid=1)
     exact.nash_conv(rules, "random")
 
-The first dealer is drawn by lot and every deal is as likely as any other (C8). An information state is what a seat has seen,
+The dealer is drawn by lot (C8), and every deal is as likely as any other. An information state is what a seat has seen,
 in order: who deals, its own cards, every call and card, and its own exchange; that is what a `View` holds of one deal. So a
 rule set fits whose match is a single deal, void ones included.
 """
@@ -25,15 +25,15 @@ from numba.typed import Dict
 from napoleon_env import rules as core
 from napoleon_env.jit import jit, lowest_bit
 from napoleon_env.match import View
-from napoleon_env.notation import DISCARD, N_ACTIONS, N_CARDS, NO_CARD, PLAY, SOME_DISCARD, shown
-from napoleon_env.players import Player
+from napoleon_env.notation import DISCARD, N_ACTIONS, N_CARDS, NO_CARD, PLAY, SOME_DISCARD, shown, whole
+from napoleon_env.players import Player, UntoldError
 from napoleon_env.roster import make_player
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.sequence_form import Equilibrium, GameError, SequenceForm
 from napoleon_env.tables import Question, ask
 
-MOST_ENDS: Final = 3_000_000
-"""Ends and information states that a game may have at most: about 1 GB."""
+MOST_ENDS: Final = 1_000_000
+"""Ends that a game may have at most: about 1 GB while it is played out."""
 AT_ONCE: Final = 4096
 """Information states that players are asked about in one call."""
 REWARDS: Final = ("payoff", "relative")
@@ -49,14 +49,20 @@ class ExactGame:
 
     Args:
         rules: a preset's name, a `Ruleset` or a record's header; `changes` change fields.
+        dealer: the seat that deals; None draws it by lot (C8).
         reward: "payoff", or "relative": payoff minus the mean of the others'.
 
     Raises:
-        RulesetError, GameError: the rule set has matches of several deals, or more than MOST_ENDS ends.
+        RulesetError, GameError: the rule set has matches of several deals, or more than MOST_ENDS ends; no such dealer.
     """
 
     def __init__(
-        self, rules: str | Ruleset | Mapping[str, Any] = "german", *, reward: str = "payoff", **changes: Any
+        self,
+        rules: str | Ruleset | Mapping[str, Any] = "german",
+        *,
+        dealer: int | None = None,
+        reward: str = "payoff",
+        **changes: Any,
     ) -> None:
         self.rules: Final = Ruleset.make(rules, **changes)
         if reward not in REWARDS:
@@ -65,19 +71,20 @@ class ExactGame:
             raise GameError(
                 "an exact game is one deal: it needs deals=1, and all_pass=dealer_plays_one or max_void_deals=1"
             )
-        self.n_deals: Final = n_deals(self.rules)
-        """Ways to deal the cards that matter, for one dealer."""
         players = self.rules.players
-        too_big = GameError(
-            f"{self.rules} has {self.n_deals * players:,} deals and more than {MOST_ENDS:,} ends: too many to be played out"
-        )
-        if self.n_deals * players > MOST_ENDS:
-            raise too_big
-        self._deals = np.array(list(_deals(self.rules)), np.int8)
-        walk = _Walk(self._deals, self.rules)
-        if walk.n_ends < 0:
-            raise too_big
-        self.decisions: Final = walk.n_decisions
+        if dealer is not None and (whole(dealer) is None or not 0 <= dealer < players):
+            raise GameError(f"dealer={shown(dealer)} must be a seat from 0 to {players - 1}, or None")
+        self._dealers = np.arange(players) if dealer is None else np.array([dealer])
+        self.n_deals: Final = n_deals(self.rules) * len(self._dealers)
+        """Deals that differ in a card that matters or in who deals."""
+        n_ends = self.n_deals
+        if n_ends <= MOST_ENDS:
+            self._deals = np.array(list(_deals(self.rules)), np.int8)
+            n_ends, n_decisions = _count(self._deals, self._dealers, self.rules.struct, core.new_state(core.MAX_LOG + 1))
+        if n_ends > MOST_ENDS:
+            raise GameError(f"{self.rules} has {self.n_deals:,} deals and more than {MOST_ENDS:,} ends, too many to play them all")
+        walk = _Walk(self._deals, self._dealers, self.rules, n_ends, n_decisions)
+        self.decisions: Final = n_decisions
         """Decisions in all deals, forced ones too."""
         self.actions: Final = walk.actions
         """int64 (sequences,): the action of each sequence, NO_ACTION for the empty ones."""
@@ -85,9 +92,7 @@ class ExactGame:
         payoffs = walk.payoffs
         if reward == "relative":
             payoffs = (payoffs * players - payoffs.sum(1, keepdims=True)) / (players - 1)
-        self.form: Final = SequenceForm(
-            walk.player, walk.before, walk.first, walk.last, payoffs / (self.n_deals * players)
-        )
+        self.form: Final = SequenceForm(walk.player, walk.before, walk.first, walk.last, payoffs / self.n_deals)
 
     @property
     def information_states(self) -> int:
@@ -96,13 +101,13 @@ class ExactGame:
 
     @property
     def histories(self) -> int:
-        """Decisions and ends in all deals by all dealers: the nodes of the game tree below chance."""
+        """Decisions and ends in all deals: the nodes of the game tree below chance."""
         return self.decisions + len(self.form.last)
 
     def states(self, numbers: np.ndarray) -> np.ndarray:
         """What the seat to move may know in these information states: dtype `rules.STATE`, shape (len(numbers),)."""
         states = core.new_state(len(numbers))
-        _replay(self._deals, self.rules.struct, self._deal_of[numbers], self._logs[numbers], states)
+        _replay(self._deals, self._dealers, self.rules.struct, self._deal_of[numbers], self._logs[numbers], states)
         return states
 
     def legal(self, number: int) -> list[int]:
@@ -158,7 +163,12 @@ class ExactGame:
 
 
 def nash_conv(
-    rules: str | Ruleset | Mapping[str, Any], players_or_policy: Policy, *, reward: str = "payoff", **changes: Any
+    rules: str | Ruleset | Mapping[str, Any],
+    players_or_policy: Policy,
+    *,
+    dealer: int | None = None,
+    reward: str = "payoff",
+    **changes: Any,
 ) -> float:
     """How far players are from an equilibrium of a tiny rule set: 0 there, and only there; points (stakes) a deal.
 
@@ -166,12 +176,12 @@ def nash_conv(
         rules: a preset's name, a `Ruleset` or a record's header; `changes` change fields.
         players_or_policy: what plays in every seat: a player or its spec, one for each seat, or a policy of
             `ExactGame(rules).form`.
-        reward: "payoff" or "relative".
+        dealer, reward: as in `ExactGame`.
 
     Raises:
         RulesetError, RosterError, GameError: as `ExactGame` and `ExactGame.policy`.
     """
-    return ExactGame(rules, reward=reward, **changes).nash_conv(players_or_policy)
+    return ExactGame(rules, dealer=dealer, reward=reward, **changes).nash_conv(players_or_policy)
 
 
 def n_deals(rules: Ruleset) -> int:
@@ -210,30 +220,29 @@ def _chances(player: Any, question: Question) -> np.ndarray:
         return chances
     if hasattr(player, "probabilities_states"):
         return player.probabilities_states(question.states, question.rules, question.seats)
-    if hasattr(player, "probabilities"):
-        return np.array([player.probabilities(view) for view in question.views()], np.float64).reshape(n, N_ACTIONS)
-    raise GameError(
-        f"a {type(player).__name__} draws by lot and does not tell its probabilities: "
-        "it needs probabilities(view), or deterministic = True"
-    )
+    try:
+        if hasattr(player, "probabilities"):
+            return np.array([player.probabilities(view) for view in question.views()], np.float64).reshape(n, N_ACTIONS)
+        raise UntoldError(f"a {type(player).__name__} does not tell its probabilities")
+    except UntoldError as error:
+        raise GameError(f"{error}: probabilities(view) or deterministic = True is needed") from None
 
 
 class _Walk:
     """Every deal by every dealer played out in all ways; the arrays are those of `SequenceForm` and `ExactGame`."""
 
-    def __init__(self, deals: np.ndarray, rules: Ruleset) -> None:
-        n = rules.players
-        # Room for the largest game; the system gives no memory for what is never written, and the rest is let go below.
-        player, before, deal_of, actions = (np.empty(MOST_ENDS, np.int64) for _ in range(4))
-        first, logs = np.empty(MOST_ENDS + 1, np.int64), np.empty((MOST_ENDS, core.MAX_LOG), np.int8)
-        last, payoffs = np.empty((MOST_ENDS, n), np.int64), np.empty((MOST_ENDS, n))
-        actions[:n] = NO_ACTION
-        self.n_decisions, states, self.n_ends = _walk(
-            deals, rules.struct, core.new_state(core.MAX_LOG + 1), player, before, first, actions, deal_of, logs, last, payoffs
-        )
-        self.player, self.before, self.deal_of, self.logs = (x[:states].copy() for x in (player, before, deal_of, logs))
-        self.first, self.actions = first[: states + 1].copy(), actions[: first[states]].copy()
-        self.last, self.payoffs = last[: self.n_ends].copy(), payoffs[: self.n_ends].copy()
+    def __init__(self, deals: np.ndarray, dealers: np.ndarray, rules: Ruleset, n_ends: int, n_decisions: int) -> None:
+        # Room for information states as if no two decisions were in the same one; what is not needed is let go below.
+        player, before, deal_of = (np.empty(n_decisions, np.int64) for _ in range(3))
+        first, logs = np.empty(n_decisions + 1, np.int64), np.empty((n_decisions, core.MAX_LOG), np.int8)
+        actions = np.full(rules.players + n_decisions + n_ends, NO_ACTION)
+        self.last, self.payoffs = np.empty((n_ends, rules.players), np.int64), np.empty((n_ends, rules.players))
+        n = _walk(
+            deals, dealers, rules.struct, core.new_state(core.MAX_LOG + 1), player, before, first, actions, deal_of, logs,
+            self.last, self.payoffs,
+        )  # fmt: skip
+        self.player, self.before, self.deal_of, self.logs = (x[:n].copy() for x in (player, before, deal_of, logs))
+        self.first, self.actions = first[: n + 1].copy(), actions[: first[n]].copy()
 
 
 @jit
@@ -243,6 +252,40 @@ def _begin(state: Any, rules: Any, deal: Any, dealer: int) -> None:
     for place in range(N_CARDS):
         state["cards"][place] = deal[place] if place < len(deal) else NO_CARD
     core.begin_deal(state, rules)
+
+
+@jit
+def _count(deals: Any, dealers: Any, all_rules: Any, stack: Any) -> tuple[int, int]:
+    """The numbers of ends and of decisions; stops where there are more than MOST_ENDS ends."""
+    rules = all_rules[0]
+    named, cards, base = np.zeros((3, len(stack)), np.int64)
+    ends, decisions = 0, 0
+    for number in range(len(deals) * len(dealers)):
+        _begin(stack[0], rules, deals[number // len(dealers)], dealers[number % len(dealers)])
+        depth = 0
+        named[0], cards[0], base[0] = core.legal(stack[0], rules)
+        decisions += 1
+        while depth >= 0:
+            if named[depth] == 0 and cards[depth] == 0:
+                depth -= 1
+                continue
+            if named[depth]:
+                action = lowest_bit(named[depth])
+                named[depth] &= named[depth] - 1
+            else:
+                action = base[depth] + lowest_bit(cards[depth])
+                cards[depth] &= cards[depth] - 1
+            stack[depth + 1] = stack[depth]
+            core.apply(stack[depth + 1], rules, action)
+            if stack[depth + 1]["phase"] == core.NO_DEAL:
+                ends += 1
+                if ends > MOST_ENDS:
+                    return ends, decisions
+            else:
+                depth += 1
+                decisions += 1
+                named[depth], cards[depth], base[depth] = core.legal(stack[depth], rules)
+    return ends, decisions
 
 
 @jit
@@ -287,10 +330,10 @@ def _list_actions(named: int, cards: int, base: int, actions: Any, place: int) -
 
 @jit
 def _walk(
-    deals: Any, all_rules: Any, stack: Any, player: Any, before: Any, first: Any, actions: Any, deal_of: Any, logs: Any,
-    last: Any, payoffs: Any,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Depth first through all deals; returns the numbers of decisions, information states and ends, -1 ends if too many."""
+    deals: Any, dealers: Any, all_rules: Any, stack: Any, player: Any, before: Any, first: Any, actions: Any, deal_of: Any,
+    logs: Any, last: Any, payoffs: Any,
+) -> int:  # fmt: skip
+    """Depth first through all deals; returns the number of information states."""
     rules = all_rules[0]
     players = rules["players"]
     knowledge = Dict.empty(types.int64, types.int64)
@@ -299,10 +342,10 @@ def _walk(
     sequence = np.zeros((len(stack), players), np.int64)
     following = np.zeros(len(stack), np.int64)  # the sequence of the action to be taken next
     left = np.zeros(len(stack), np.int64)  # how many actions are still to be taken
-    decisions, states, ends = 0, 0, 0
+    states, ends = 0, 0
     first[0] = players
-    for number in range(len(deals) * players):
-        deal, dealer = deals[number // players], number % players
+    for number in range(len(deals) * len(dealers)):
+        deal, dealer = deals[number // len(dealers)], dealers[number % len(dealers)]
         _begin(stack[0], rules, deal, dealer)
         for seat in range(players):
             known[0, seat] = _knows_at_first(knowledge, rules, deal, dealer, seat)
@@ -311,8 +354,6 @@ def _walk(
         while depth >= 0:
             state = stack[depth]
             if entered and state["phase"] == core.NO_DEAL:
-                if ends == len(last):
-                    return decisions, states, -1
                 for seat in range(players):
                     last[ends, seat] = sequence[depth, seat]
                     payoffs[ends, seat] = state["payoffs"][seat]
@@ -321,11 +362,8 @@ def _walk(
                 continue
             seat = state["seat"]
             if entered:
-                decisions += 1
                 here = known[depth, seat]
                 if here not in number_of:
-                    if states == len(player) or first[states] + N_ACTIONS > len(actions):
-                        return decisions, states, -1
                     number_of[here] = states
                     player[states], before[states], deal_of[states] = seat, sequence[depth, seat], number
                     logs[states, : state["n_log"]] = state["log"][: state["n_log"]]
@@ -349,15 +387,15 @@ def _walk(
             following[depth] += 1
             left[depth] -= 1
             depth, entered = depth + 1, True
-    return decisions, states, ends
+    return states
 
 
 @jit
-def _replay(deals: Any, rules: Any, deal_of: Any, logs: Any, states: Any) -> None:
+def _replay(deals: Any, dealers: Any, rules: Any, deal_of: Any, logs: Any, states: Any) -> None:
     """Write the states that logs lead to, blanked for the seat to move."""
-    players = rules[0]["players"]
     for i in range(len(states)):
-        _begin(states[i], rules[0], deals[deal_of[i] // players], deal_of[i] % players)
+        deal, dealer = deals[deal_of[i] // len(dealers)], dealers[deal_of[i] % len(dealers)]
+        _begin(states[i], rules[0], deal, dealer)
         entry = 0
         while logs[i, entry] != END_OF_LOG:
             core.apply(states[i], rules[0], np.int64(logs[i, entry]))

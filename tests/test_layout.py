@@ -46,6 +46,7 @@ ORDER = (
     "gym_env",
     "tournament",
     "report",
+    "tasks",
     "analysis",
     "adapters",
     "viewer",

@@ -11,6 +11,7 @@ imperfect-information games" (arXiv 2502.08938); critic of PerfectDou (arXiv 220
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import time
@@ -25,7 +26,7 @@ import tyro
 from torch import Tensor
 
 from agents.export import save_agent
-from agents.network import ActorCritic, log_prob_and_entropy
+from agents.network import ActorCritic, divergence, log_prob_and_entropy
 from napoleon_env.observation import HIDDEN_SIZE, observation_bounds
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
@@ -87,6 +88,10 @@ class Args:
     """Weight of the entropy bonus at the start; falls linearly to `entropy_end` by two thirds of the run."""
     entropy_end: float = 0.004
     """Weight of the entropy bonus in the last third."""
+    magnet: float = 0.0
+    """Weight of the divergence from the magnet, a moving average of the actor's parameters."""
+    magnet_rate: float = 0.02
+    """Share of the way that the magnet moves to the actor at each update."""
     value_weight: float = 0.5
     """Weight of the critic's squared error."""
     grad_norm: float = 0.5
@@ -119,6 +124,7 @@ class Trainer:
         low, high = observation_bounds()
         scale = 1.0 / torch.from_numpy(np.maximum(np.abs(low), np.abs(high)).astype(np.float32))
         self.net = ActorCritic(inputs, scale, torch.ones(HIDDEN_SIZE), args.width, args.depth)
+        self.magnet = copy.deepcopy(self.net).requires_grad_(False)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=args.lr, eps=1e-5, fused=True)
         self.env = VectorEnv(
             self.rules, num_envs=args.matches, seed=args.seed, first_index=rank * args.matches,
@@ -173,6 +179,8 @@ class Trainer:
             for chunk in index[: n_steps * args.minibatch].reshape(n_steps, -1):
                 for name, number in self.gradient_step(data.rows(chunk), entropy_weight).items():
                     sums[name] = sums.get(name, 0.0) + number / (args.epochs * n_steps)
+        for average, parameter in zip(self.magnet.parameters(), self.net.parameters(), strict=True):
+            average.lerp_(parameter, args.magnet_rate)
         self.update += 1
         for name, seconds in zip(self.seconds, (played - start, judged - played, clock() - judged), strict=True):
             self.seconds[name] += seconds
@@ -182,13 +190,15 @@ class Trainer:
         """One minibatch: PPO's clipped objective, the critic's error, the entropy bonus."""
         args = self.args
         with self.autocast():
-            log_prob, entropy = log_prob_and_entropy(self.net.logits(rows.observation), rows.legal, rows.choice)
+            logits = self.net.logits(rows.observation)
+            log_prob, entropy = log_prob_and_entropy(logits, rows.legal, rows.choice)
             value = self.net.value(rows.observation, rows.hidden)
+            pull = divergence(logits, self.magnet.logits(rows.observation), rows.legal).mean() if args.magnet else 0.0
         ratio = (log_prob - rows.log_prob).exp()
         clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
         policy_loss = -torch.min(ratio * rows.advantage, clipped * rows.advantage).mean()
         value_loss = 0.5 * (value - rows.target).square().mean()
-        loss = policy_loss + args.value_weight * value_loss - entropy_weight * entropy.mean()
+        loss = policy_loss + args.value_weight * value_loss - entropy_weight * entropy.mean() + args.magnet * pull
         self.optimizer.zero_grad()
         loss.backward()
         self.share_gradients()
