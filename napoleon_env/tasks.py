@@ -109,10 +109,10 @@ def run_task(name: str, player: str, /, **running: Any) -> dict[str, Any]:
         What `run_tournament`, or for an exact task `exact.nash_conv`, raises.
     """
     task = find(name)
-    for what, digest in task.pinned.items():
-        if (now := _digest(name, what)) != digest:
+    for what, pinned in task.pinned.items():
+        if (now := digest(name, what)) != pinned:
             raise TaskError(
-                f"task {name} cannot be played: {what} is not what it was (its digest is {now}, pinned is {digest}), "
+                f"task {name} cannot be played: {what} is not what it was (its digest is {now}, pinned is {pinned}), "
                 "so numbers would not be comparable"
             )
     who = entrant((PLAYER, player))
@@ -207,7 +207,8 @@ def result_digest(result: Mapping[str, Any]) -> str:
     return sha256(json.dumps(result, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _digest(name: str, what: str) -> str:
+def digest(name: str, what: str) -> str:
+    """What `Task.pinned` holds, as it is now."""
     task = TASKS[name]
     return game_digest(task.rules) if task.exact else opponent_digest(task.rules, what)
 
