@@ -244,7 +244,7 @@ def tournament(
     specs = [spec for text in players or () for spec in split_specs(text)]
     if task is not None or verify is not None:
         check_task_options(context, "task" if verify is None else "verify")
-        run_task(task, specs, verify, workers=workers, results=results, json_file=json_file)
+        run_task(task or "", specs, verify, workers=workers, results=results, json_file=json_file)
         return
     ruleset = make_ruleset(preset, [*(settings or ()), *([] if seats is None else [f"players={seats}"])])
     with refused(RosterError, ScheduleError, JournalError, TournamentError), report.progress() as on_block:
@@ -486,7 +486,13 @@ def check_task_options(context: typer.Context, option: str) -> None:
 
 
 def run_task(
-    task: str | None, specs: Sequence[str], result: str | None, *, workers: int | None, results: str | None, json_file: str | None
+    task: str,
+    specs: Sequence[str],
+    result: str | None,
+    *,
+    workers: int | None,
+    results: str | None,
+    json_file: str | None,
 ) -> None:
     """Measure a player in a task and print or write the result, or do so again and compare."""
     from napoleon_env import report, tasks
@@ -497,7 +503,7 @@ def run_task(
 
     errors = (tasks.TaskError, RosterError, JournalError, TournamentError, GameError)
     n_workers = (os.cpu_count() or 1) if workers is None else workers
-    with refused(tasks.ChangedError, code=1), refused(*errors), report.progress() as on_block:
+    with refused(*errors), refused(tasks.ChangedError, code=1), report.progress() as on_block:
         running = {"workers": n_workers, "file": results, "on_block": on_block}
         if result is not None:
             again = tasks.verify(read_json(result), **running)

@@ -68,21 +68,19 @@ class ExactGame:
         if reward not in REWARDS:
             raise GameError(f"reward={shown(reward)} must be one of {', '.join(REWARDS)}")
         if self.rules.deals > 1 or (self.rules.all_pass == "void" and self.rules.max_void_deals > 1):
-            raise GameError(
-                "an exact game is one deal: it needs deals=1, and all_pass=dealer_plays_one or max_void_deals=1"
-            )
+            raise GameError("an exact game is one deal: it needs deals=1, and all_pass=dealer_plays_one or max_void_deals=1")
         players = self.rules.players
         if dealer is not None and (whole(dealer) is None or not 0 <= dealer < players):
             raise GameError(f"dealer={shown(dealer)} must be a seat from 0 to {players - 1}, or None")
         self._dealers = np.arange(players) if dealer is None else np.array([dealer])
         self.n_deals: Final = n_deals(self.rules) * len(self._dealers)
         """Deals that differ in a card that matters or in who deals."""
-        n_ends = self.n_deals
-        if n_ends <= MOST_ENDS:
-            self._deals = np.array(list(_deals(self.rules)), np.int8)
-            n_ends, n_decisions = _count(self._deals, self._dealers, self.rules.struct, core.new_state(core.MAX_LOG + 1))
+        if self.n_deals > MOST_ENDS:
+            raise GameError(_too_big(self.rules, self.n_deals))
+        self._deals = np.array(list(_deals(self.rules)), np.int8)
+        n_ends, n_decisions = _count(self._deals, self._dealers, self.rules.struct, core.new_state(core.MAX_LOG + 1))
         if n_ends > MOST_ENDS:
-            raise GameError(f"{self.rules} has {self.n_deals:,} deals and more than {MOST_ENDS:,} ends, too many to play them all")
+            raise GameError(_too_big(self.rules, self.n_deals))
         walk = _Walk(self._deals, self._dealers, self.rules, n_ends, n_decisions)
         self.decisions: Final = n_decisions
         """Decisions in all deals, forced ones too."""
@@ -151,7 +149,8 @@ class ExactGame:
             policy[place] = chances[row, self.actions[place]]
             if not abs(policy[place].sum() - 1) < 1e-4:
                 view = View(self.rules, states[row : row + 1], int(seats[row]))
-                raise GameError(f"a player's probabilities of {', '.join(view.legal())} add up to {policy[place].sum()}, not 1")
+                legal = ", ".join(view.legal())
+                raise GameError(f"a player's probabilities of the legal actions ({legal}) add up to {policy[place].sum()}")
 
     def nash_conv(self, players: Policy) -> float:
         """The sum over seats of what each alone could gain a deal, in points (`SequenceForm.nash_conv`)."""
@@ -182,6 +181,10 @@ def nash_conv(
         RulesetError, RosterError, GameError: as `ExactGame` and `ExactGame.policy`.
     """
     return ExactGame(rules, dealer=dealer, reward=reward, **changes).nash_conv(players_or_policy)
+
+
+def _too_big(rules: Ruleset, deals: int) -> str:
+    return f"{rules} has {deals:,} deals and more than {MOST_ENDS:,} ends, too many to play them all"
 
 
 def n_deals(rules: Ruleset) -> int:

@@ -172,7 +172,7 @@ def _gains(form: Any, plan: Any, player: int) -> Any:
 
 @jit
 def _best(form: Any, gains: Any, player: int, policy: Any) -> None:
-    """Add to each sequence what follows when `player` always takes the best action (the first of equals); writes that policy."""
+    """Add to each sequence what follows when `player` takes the best action (the first of equals); writes that policy."""
     for i in range(len(form.player) - 1, -1, -1):
         if form.player[i] == player:
             best = form.first[i]

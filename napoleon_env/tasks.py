@@ -179,7 +179,11 @@ def verify(result: Mapping[str, Any], **running: Any) -> dict[str, Any]:
         ChangedError: the result was edited, or the player's score is another one now.
         TaskError: it is no result, or what it was made with is not here: another version of the task, another player.
     """
-    if not isinstance(result, Mapping) or result.get("napoleon_task") != FORMAT or not isinstance(result.get("player"), Mapping):
+    if (
+        not isinstance(result, Mapping)
+        or result.get("napoleon_task") != FORMAT
+        or not isinstance(result.get("player"), Mapping)
+    ):
         raise TaskError(f"this is no result of a task of format {FORMAT}")
     if result.get("digest") != result_digest({name: value for name, value in result.items() if name != "digest"}):
         raise ChangedError("the result was edited after it was made: its digest does not fit")

@@ -1,17 +1,26 @@
 """Tiny rule sets as whole games, against the same games walked through `Match`, brute force, and a game solved by hand."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
+import torch
 from test_sequence_form import best_by_trying_all, random_policy
 from trees import Form, best, nap
 
+from agents.export import save_agent
+from agents.network import ActorCritic
 from napoleon_env import exact
 from napoleon_env.exact import ExactGame
 from napoleon_env.match import View
+from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE
 from napoleon_env.players import CountingPlayer, RandomPlayer
 from napoleon_env.roster import RosterError
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.sequence_form import GameError
+from train.exact import Args, main, report
+from train.experience import varying_inputs
 
 TINY = {"auction": "once", "all_pass": "dealer_plays_one", "min_bid": 1, "suits": 2}
 SMALLEST = Ruleset.make("german", **TINY, players=2, lowest_rank="Q", hand_size=2)
@@ -24,7 +33,9 @@ RULE_SETS = {
     "german-three": Ruleset.make("german", players=3, lowest_rank="K", suits=2, hand_size=1, min_bid=1, max_void_deals=1),
     "portuguese": Ruleset.make("portuguese", players=2, suits=2, lowest_rank="K", hand_size=2),
     "russian": Ruleset.make("russian", players=2, suits=1, lowest_rank="T", hand_size=2, max_void_deals=1),
-    "english": Ruleset.make("english", players=2, suits=1, lowest_rank="J", hand_size=2, min_bid=1, max_void_deals=1, misere=None),
+    "english": Ruleset.make(
+        "english", players=2, suits=1, lowest_rank="J", hand_size=2, min_bid=1, max_void_deals=1, misere=None
+    ),
     "one-card": ONE_CARD,
 }
 
@@ -73,10 +84,10 @@ def test_a_best_response_in_the_smallest_rule_set_is_what_recursion_over_its_tre
 def test_a_game_solved_by_hand_has_that_value() -> None:
     """One card each of Q K A, one call each, who declares wins 1 or loses 2; all pass, nothing.
 
-    Seat 1 speaks first (seat 0 deals). With the ace it bids and wins 1. With the king a bid wins 1 from the queen and loses 2 to
-    the ace, -1/2 in the mean; passing loses 1 when seat 0 has the ace, which then bids, and nothing when it has the queen, which
-    then passes: -1/2 as well. With the queen it passes (a bid loses 2): seat 0 bids its ace or, knowing that an ace would
-    have bid, its king, and wins 1. So the first to speak gets (1 - 1/2 - 1) / 3 = -1/6. To pass the ace brings it nothing more:
+    Seat 1 speaks first (seat 0 deals). With the ace it bids and wins 1. With the king a bid wins 1 from the queen and loses 2
+    to the ace, -1/2 in the mean; passing loses 1 when seat 0 has the ace, which then bids, and nothing when it has the queen,
+    which then passes: -1/2 as well. With the queen it passes (a bid loses 2): seat 0 bids its ace or, knowing that an ace would
+    have bid, its king, and wins 1. So the first to speak gets (1 - 1/2 - 1) / 3 = -1/6. To pass the ace brings nothing more:
     1 from a king that bids, 0 from a queen, which never bids.
     """
     found = ExactGame(ONE_CARD, dealer=0).solve(tolerance=1e-6)
@@ -182,5 +193,27 @@ def test_a_player_that_plays_illegally_is_refused() -> None:
         def act(self, view: View) -> str:
             return "bid 2"
 
-    with pytest.raises(GameError, match="add up to 0|failed"):
+    with pytest.raises(GameError, match="add up to 0"):
         exact.nash_conv(SMALLEST, Stubborn())
+
+
+def test_the_command_tells_the_equilibrium_and_how_far_an_agent_is_from_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = varying_inputs([SMALLEST], "canonical", ())
+    net = ActorCritic(inputs, torch.ones(OBSERVATION_SIZE), torch.ones(HIDDEN_SIZE), width=8)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.zero_()  # all actions alike
+    path = str(save_agent(tmp_path / "agent.onnx", net, [SMALLEST], "canonical", training={}))
+    changes = tuple(f"{name}={value}" for name, value in SMALLEST.header.items() if name not in ("preset", "players"))
+    args = Args(changes=changes, policies=("random", path), tolerance=1e-3)
+    found = report(args)
+    assert found["nash_conv"][f"{path}:sample=true"] == pytest.approx(found["nash_conv"]["random"], abs=1e-6)
+    assert found["nash_conv"][path] > 0.1  # its likeliest action, the first of equals
+    assert found["equilibrium"]["nash_conv"] <= 1e-3
+    assert found["deals"] == 180
+    main(Args(changes=changes, json=True, iterations=0))
+    assert json.loads(capsys.readouterr().out)["nash_conv"]["random"] == found["nash_conv"]["random"]
+    main(args)
+    assert "equilibrium: the first speaker gets" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_tournament import command
 
 from napoleon_env import tasks
 from napoleon_env.exact import nash_conv
@@ -105,7 +106,11 @@ def test_a_task_whose_opponent_has_changed_is_refused(monkeypatch: pytest.Monkey
 
 def test_the_digest_of_an_opponent_tells_one_player_rule_set_and_deal_from_another() -> None:
     rules = TASKS["german-4"].rules
-    digests = [opponent_digest(rules, "rule"), opponent_digest(rules, "counting"), opponent_digest(TASKS["german-3"].rules, "rule")]
+    digests = [
+        opponent_digest(rules, "rule"),
+        opponent_digest(rules, "counting"),
+        opponent_digest(TASKS["german-3"].rules, "rule"),
+    ]
     assert len(set(digests)) == 3
     assert digests[0] == opponent_digest(rules, "rule")
 
@@ -127,3 +132,41 @@ def test_a_policy_from_a_file_is_measured(short: None, tmp_path: Path, monkeypat
     with pytest.raises(TaskError, match="not the one that was measured"):
         verify(result)
 
+
+def test_the_command_measures_and_verifies(
+    short: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, results = tmp_path / "result.json", tmp_path / "results.jsonl"
+    code, out, _ = command(capsys, "tournament", "--task", "german-3", "--players", "rule", "--workers", 1)
+    assert code == 0
+    measure = ("tournament", "--task", "german-3", "--players", "rule", "--json", file, "--results", results)
+    assert command(capsys, *measure)[:2] == (0, "")
+    written = json.loads(file.read_text())
+    assert written == json.loads(out) == run_task("german-3", "rule", workers=1, file=results)
+    code, out, _ = command(capsys, "tournament", "--verify", file)
+    assert (code, out) == (0, f"{file}: german-3, rule: the same again\n")
+    file.write_text(json.dumps({**written, "score": {"mean": 9.0, "low": 8.0, "high": 10.0}}))
+    code, _, err = command(capsys, "tournament", "--verify", file)
+    assert code == 1
+    assert "edited after it was made" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--task", "german-7", "--players", "random"], "task 'german-7' does not exist"),
+        (["--task", "german-4", "--players", "random,rule"], "--task measures one player, and --players names 2"),
+        (["--task", "german-4"], "--players names 0"),
+        (["--task", "german-4", "--players", "nobody"], "'nobody' does not exist"),
+        (["--task", "german-4", "--players", "random", "--deals", "5"], "--task fixes what is played, so --deals does not go"),
+        (["--task", "german-4", "--players", "random", "--rules", "german"], "so --rules does not go with it"),
+        (["--task", "tiny-exact", "--players", "pimc"], "does not tell its probabilities"),
+        (["--verify", "/nonexist/r.json"], "/nonexist/r.json cannot be read as JSON: No such file"),
+        (["--verify", "/nonexist/r.json", "--players", "rule"], "so --players does not go with it"),
+    ],
+)
+def test_the_command_refuses_in_one_sentence(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    code, out, err = command(capsys, "tournament", *arguments)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1

@@ -3,8 +3,8 @@
     python -m train.exact --players 2 --set suits=2 lowest_rank=Q hand_size=2 auction=once all_pass=dealer_plays_one min_bid=1 \
         --policies runs/tiny/agent.onnx counting
 
-The equilibrium (two players) is found by CFR+. NashConv is the sum over seats of what each alone could gain a deal, in points; an
-agent file is looked at as the policy that it holds (`sample=true`) and as it plays by default, its likeliest action. Without torch.
+The equilibrium (two players) is found by CFR+. NashConv is the sum over seats of what each alone could gain a deal, in points.
+An agent file is looked at as the policy that it holds (`sample=true`) and as it plays by default, its likeliest action.
 """
 
 from __future__ import annotations
