@@ -36,6 +36,8 @@ MOST_ENDS: Final = 1_000_000
 """Ends that a game may have at most: about 1 GB while it is played out."""
 AT_ONCE: Final = 4096
 """Information states that players are asked about in one call."""
+ROUNDING: Final = 1e-4
+"""How far the probabilities that a player tells may be from a sum of 1."""
 REWARDS: Final = ("payoff", "relative")
 NO_ACTION: Final = -1
 END_OF_LOG: Final = -1
@@ -77,7 +79,7 @@ class ExactGame:
         """Deals that differ in a card that matters or in who deals."""
         if self.n_deals > MOST_ENDS:
             raise GameError(_too_big(self.rules, self.n_deals))
-        self._deals = np.array(list(_deals(self.rules)), np.int8)
+        self._deals = np.array(list(_deals(self.rules)), np.int64)
         n_ends, n_decisions = _count(self._deals, self._dealers, self.rules.struct, core.new_state(core.MAX_LOG + 1))
         if n_ends > MOST_ENDS:
             raise GameError(_too_big(self.rules, self.n_deals))
@@ -146,11 +148,11 @@ class ExactGame:
         chances = _chances(player, Question(states, self.rules, seats, seeds, before))
         for row, number in enumerate(numbers.tolist()):
             place = slice(self.form.first[number], self.form.first[number + 1])
-            policy[place] = chances[row, self.actions[place]]
-            if not abs(policy[place].sum() - 1) < 1e-4:
-                view = View(self.rules, states[row : row + 1], int(seats[row]))
-                legal = ", ".join(view.legal())
-                raise GameError(f"a player's probabilities of the legal actions ({legal}) add up to {policy[place].sum()}")
+            mine = chances[row, self.actions[place]]
+            if not abs(mine.sum() - 1) < ROUNDING:
+                legal = ", ".join(View(self.rules, states[row : row + 1], int(seats[row])).legal())
+                raise GameError(f"a player's probabilities of the legal actions ({legal}) add up to {mine.sum()}")
+            policy[place] = mine / mine.sum()
 
     def nash_conv(self, players: Policy) -> float:
         """The sum over seats of what each alone could gain a deal, in points (`SequenceForm.nash_conv`)."""
