@@ -70,19 +70,34 @@ class ActorCritic(nn.Module):
         return self.critic(x).squeeze(1)
 
 
-def log_prob_and_entropy(logits: Tensor, legal: Tensor, choice: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probability of the action chosen and entropy in nats, both [B], of the policy over the legal actions alone.
+def legal_log_probs(logits: Tensor, legal: Tensor) -> Tensor:
+    """Log-probabilities of the policy over the legal actions alone, [B, K].
 
     Args:
         logits: [B, A].
         legal: the numbers of the legal actions, int64 [B, K], in any order; after the last of a row, -1.
+
+    Few of the actions are ever legal, so the softmax runs over K columns and not over A. An absent probability is exactly 0
+    and its log-probability finite.
+    """
+    return torch.where(legal >= 0, logits.gather(1, legal.clamp(min=0)), MASKED).log_softmax(1)
+
+
+def log_prob_and_entropy(logits: Tensor, legal: Tensor, choice: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-probability of the action chosen and entropy in nats, both [B], of the policy over the legal actions alone.
+
+    Args:
+        logits, legal: as in `legal_log_probs`.
         choice: place in `legal` of the action chosen, int64 [B].
 
-    Few of the actions are ever legal, so the softmax runs over K columns and not over A. With a single legal action both
-    results are exactly 0 and gradients finite: an absent probability is exactly 0 and its log-probability finite.
+    With a single legal action both results are exactly 0 and gradients finite.
     """
-    there = legal >= 0
-    chosen_from = torch.where(there, logits.gather(1, legal.clamp(min=0)), MASKED)
-    log_p = chosen_from.log_softmax(1)
-    entropy = -torch.where(there, log_p.exp() * log_p, 0.0).sum(1)
+    log_p = legal_log_probs(logits, legal)
+    entropy = -torch.where(legal >= 0, log_p.exp() * log_p, 0.0).sum(1)
     return log_p.gather(1, choice.unsqueeze(1)).squeeze(1), entropy
+
+
+def divergence(logits: Tensor, others: Tensor, legal: Tensor) -> Tensor:
+    """Kullback-Leibler divergence of a policy from another one, sum p log(p / q) over the legal actions alone, [B]."""
+    log_p, log_q = legal_log_probs(logits, legal), legal_log_probs(others, legal)
+    return torch.where(legal >= 0, log_p.exp() * (log_p - log_q), 0.0).sum(1)

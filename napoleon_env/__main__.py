@@ -190,15 +190,22 @@ def rules(
 
 @app.command()
 def tournament(
+    context: typer.Context,
     players: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--players",
             metavar="SPECS",
             help="Who takes part, with commas between: random, rule, path.onnx, module:name, pimc:worlds=100, cmd:program; "
             '"SPEC as NAME" gives a name.',
         ),
-    ],
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Measure one player in a named task (german-4, …); the result is JSON.")
+    ] = None,
+    verify: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Measure the player of a task's result again and compare the numbers.")
+    ] = None,
     preset: Annotated[str, typer.Option("--rules", metavar="PRESET", help="german, portuguese, russian, english.")] = "german",
     settings: Settings = None,
     seats: Annotated[int | None, typer.Option(metavar="N", help="Players at a table; the same as --set players=N.")] = None,
@@ -243,7 +250,11 @@ def tournament(
         raise CommandError(f"--until {error:g} must be between 0 and {MOST_ERROR}")
     if address is not None and workers is not None:
         raise CommandError("--workers does not go with --address: all CPUs of that cluster play")
-    specs = [spec for text in players for spec in split_specs(text)]
+    specs = [spec for text in players or () for spec in split_specs(text)]
+    if task is not None or verify is not None:
+        check_task_options(context, "task" if verify is None else "verify")
+        run_task(task or "", specs, verify, workers=workers, results=results, json_file=json_file)
+        return
     ruleset = make_ruleset(preset, [*(settings or ()), *([] if seats is None else [f"players={seats}"])])
     with refused(RosterError, ScheduleError, JournalError, ClusterError, TournamentError), report.progress() as on_block:
         result = run_tournament(
@@ -468,6 +479,62 @@ def typed_position(
             pot=pot or 0,
             then=[] if then is None else [part.strip() for part in then.split(",") if part.strip()],
         )
+
+
+TASK_OPTIONS = {"task": ("players", "workers", "results", "json_file"), "verify": ("workers", "results")}
+"""What may stand beside an option that fixes all the rest."""
+
+
+def check_task_options(context: typer.Context, option: str) -> None:
+    """End the command if options are given that a task fixes."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and name not in (option, *TASK_OPTIONS[option]):
+            given = next(p.opts[0] for p in context.command.params if p.name == name)
+            raise CommandError(f"--{option} fixes what is played, so {given} does not go with it")
+
+
+def run_task(
+    task: str,
+    specs: Sequence[str],
+    result: str | None,
+    *,
+    workers: int | None,
+    results: str | None,
+    json_file: str | None,
+) -> None:
+    """Measure a player in a task and print or write the result, or do so again and compare."""
+    from napoleon_env import report, tasks
+    from napoleon_env.journal import JournalError
+    from napoleon_env.roster import RosterError
+    from napoleon_env.sequence_form import GameError
+    from napoleon_env.tournament import TournamentError
+
+    errors = (tasks.TaskError, RosterError, JournalError, TournamentError, GameError)
+    n_workers = (os.cpu_count() or 1) if workers is None else workers
+    with refused(*errors), refused(tasks.ChangedError, code=1), report.progress() as on_block:
+        running = {"workers": n_workers, "file": results, "on_block": on_block}
+        if result is not None:
+            again = tasks.verify(read_json(result), **running)
+            print(f"{result}: {again['task']}, {again['player']['spec']}: the same again")
+            return
+        if len(specs) != 1:
+            raise CommandError(f"--task measures one player, and --players names {len(specs)}")
+        found = tasks.run_task(task, specs[0], **running)
+    if json_file in (None, "-"):
+        print_json(found)
+    else:
+        with open(json_file, "w", encoding="utf-8") as file:
+            file.write(json_text(found) + "\n")
+
+
+def read_json(path: str) -> Any:
+    """The JSON value in a file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError, RecursionError) as error:
+        raise CommandError(f"{path} cannot be read as JSON: {getattr(error, 'strerror', None) or error}") from None
 
 
 def check_writable(option: str, path: str) -> None:

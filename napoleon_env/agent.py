@@ -164,14 +164,21 @@ class OnnxPlayer(StatesPlayer):
         _encode_all(states, rules.struct, rules_features(rules), self._canonical, seats, observation, mask, places)
         return self.run(observation, mask)["logits"], mask, places
 
+    def probabilities_states(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray) -> np.ndarray:
+        """The policy at many tables (as `act_states`), float64 of shape (n, N_ACTIONS); what `sample` draws from."""
+        logits, mask, places = self._logits(states, rules, seats)
+        legal = mask != 0
+        best = np.where(legal, logits, -np.inf).max(1, keepdims=True).astype(np.float64)
+        seen = np.exp(np.where(legal, logits, -np.inf) - best)
+        seen /= seen.sum(1, keepdims=True)
+        chances = np.zeros((len(states), N_ACTIONS))
+        for row, action in zip(*np.nonzero(legal), strict=True):
+            chances[row, true_action(int(action), places[row])] = seen[row, action]
+        return chances
+
     def probabilities(self, view: View) -> np.ndarray:
         """The policy, float64 of shape (N_ACTIONS,); what `sample` draws from."""
-        logits, mask, places = self._logits(view.state, view.rules, np.array([view.seat]))
-        seen = np.flatnonzero(mask[0])
-        weights = np.exp(logits[0][seen].astype(np.float64) - logits[0][seen].max())
-        out = np.zeros(N_ACTIONS)
-        out[[true_action(int(a), places[0]) for a in seen]] = weights / weights.sum()
-        return out
+        return self.probabilities_states(view.state, view.rules, np.array([view.seat]))[0]
 
 
 _NUMPY_TYPES: Final = {

@@ -79,7 +79,13 @@ class StatesPlayer(ABC):
         return int(self.act_states(view.state, view.rules, np.array([view.seat]), decision_seed(view))[0])
 
     def probabilities(self, view: View) -> np.ndarray:
-        """One for the action that `act` chooses, zero for all others; float64 of shape (N_ACTIONS,)."""
+        """One for the action that `act` chooses, zero for all others; float64 of shape (N_ACTIONS,).
+
+        Raises:
+            UntoldError: this player draws by lot, and how likely it is to choose what is not known.
+        """
+        if not self.deterministic:
+            raise UntoldError(f"a {type(self).__name__} draws by lot and does not tell its probabilities")
         chosen = np.zeros(N_ACTIONS)
         chosen[self.act(view)] = 1.0
         return chosen
@@ -144,6 +150,10 @@ def _thumb_actions(states: Any, rules: Any, seats: Any, actions: Any) -> None:
 def _counting_actions(states: Any, rules: Any, seats: Any, actions: Any) -> None:
     for i in range(len(states)):
         actions[i] = counting_action(states[i], rules[0], seats[i])
+
+
+class UntoldError(ValueError):
+    """A player that draws by lot was asked for probabilities that it does not know."""
 
 
 class TurnError(ValueError):

@@ -86,6 +86,16 @@ def test_probabilities_are_over_the_legal_actions_and_what_sampling_draws(agent:
     assert (player.act_states(states[:1], view.rules, np.array([view.seat]), np.zeros(1, np.uint64)) == p.argmax()).all()
 
 
+def test_probabilities_at_many_tables_are_those_at_each(agent: tuple[Path, ActorCritic]) -> None:
+    player = OnnxPlayer(agent[0])
+    env = VectorEnv("russian", num_envs=50, seed=4)
+    env.reset()
+    many = player.probabilities_states(env.states, env.rules, env.seat)
+    for i in range(50):
+        match = Match("russian", seed=4, index=i)
+        assert player.probabilities(match.view(int(env.seat[i]))) == pytest.approx(many[i], abs=1e-6)
+
+
 def test_suit_names_do_not_matter_to_a_canonical_agent(agent: tuple[Path, ActorCritic]) -> None:
     player = OnnxPlayer(agent[0])
     swap = str.maketrans("CDHS", "SHDC")

@@ -23,12 +23,22 @@ def column(*values: object) -> np.ndarray:
     return np.array(values).reshape(len(values), 1)
 
 
+def never(steps: int) -> np.ndarray:
+    """Nothing was explored."""
+    return np.zeros((steps, 1), np.bool_)
+
+
 def test_a_seat_is_credited_with_what_it_is_paid_while_others_move() -> None:
     # Three seats; the match ends with seat 2's move, which pays 5, 1 and -6. Lambda 1: advantage = all rewards to come - value.
     reward = np.zeros((4, 1, 3), np.float32)
     reward[3, 0] = [5, 1, -6]
     advantage, known = advantages(
-        reward, column(False, False, False, True), column(0, 1, 0, 2), column(0.5, 0.25, 2.0, -1.0).astype(np.float32), 1.0
+        reward,
+        column(False, False, False, True),
+        column(0, 1, 0, 2),
+        column(0.5, 0.25, 2.0, -1.0).astype(np.float32),
+        never(len(reward)),
+        1.0,
     )
     assert known.all()
     assert advantage[:, 0].tolist() == [5 - 0.5, 1 - 0.25, 5 - 2.0, -6 + 1.0]
@@ -39,7 +49,12 @@ def test_lambda_mixes_the_next_own_value_in() -> None:
     reward = np.zeros((4, 1, 3), np.float32)
     reward[3, 0] = [5, 1, -6]
     advantage, _ = advantages(
-        reward, column(False, False, False, True), column(0, 1, 0, 2), column(0.5, 0.25, 2.0, -1.0).astype(np.float32), 0.5
+        reward,
+        column(False, False, False, True),
+        column(0, 1, 0, 2),
+        column(0.5, 0.25, 2.0, -1.0).astype(np.float32),
+        never(len(reward)),
+        0.5,
     )
     assert advantage[2, 0] == 3
     assert advantage[0, 0] == 3
@@ -51,7 +66,7 @@ def test_a_deal_inside_a_match_pays_and_goes_on_a_match_end_cuts() -> None:
     reward[0, 0] = [4, -4]
     reward[1, 0] = [1, -1]
     advantage, known = advantages(
-        reward, column(False, True, False), column(0, 0, 0), column(1.0, 2.0, 7.0).astype(np.float32), 1.0
+        reward, column(False, True, False), column(0, 0, 0), column(1.0, 2.0, 7.0).astype(np.float32), never(len(reward)), 1.0
     )
     assert advantage[1, 0] == 1 - 2
     assert advantage[0, 0] == 4 + 1 - 1
@@ -61,10 +76,23 @@ def test_a_deal_inside_a_match_pays_and_goes_on_a_match_end_cuts() -> None:
 def test_an_unfinished_tail_is_judged_by_the_next_own_value() -> None:
     reward = np.zeros((3, 1, 2), np.float32)
     advantage, known = advantages(
-        reward, column(False, False, False), column(0, 1, 0), column(1.0, 9.0, 1.5).astype(np.float32), 0.95
+        reward, column(False, False, False), column(0, 1, 0), column(1.0, 9.0, 1.5).astype(np.float32), never(len(reward)), 0.95
     )
     assert advantage[0, 0] == 0.5
     assert known[:, 0].tolist() == [True, False, False]
+
+
+def test_what_comes_of_an_explored_action_is_credited_to_no_decision_before_it() -> None:
+    # Seat 0 decides at 0, 1 and 2, and 1 was explored: 0 is judged by the value at 1, and 1 is not judged.
+    reward = np.zeros((3, 1, 2), np.float32)
+    reward[2, 0] = [5, -5]
+    advantage, known = advantages(
+        reward, column(False, False, True), column(0, 0, 0), column(1.0, 1.5, 7.0).astype(np.float32),
+        column(False, True, False), 1.0,
+    )  # fmt: skip
+    assert known[:, 0].tolist() == [True, False, True]
+    assert advantage[0, 0] == 1.5 - 1.0
+    assert advantage[2, 0] == 5 - 7.0
 
 
 def test_relative_payoffs_subtract_the_mean_of_the_others() -> None:
@@ -97,6 +125,22 @@ def test_forced_moves_are_left_out_and_roles_are_told_apart() -> None:
     chosen = experience.actions[batch.taken()]
     assert (batch.role[chosen <= 12] == BIDDING).all()
     assert (batch.role[(chosen >= 13) & (chosen < 72)] == DECLARER).all()  # announce, exchange
+
+
+def test_a_share_of_the_calls_is_drawn_uniformly_and_no_card() -> None:
+    env = VectorEnv("german", num_envs=512, seed=1, hidden=True, skip_forced=True)
+    env.reset()
+    inputs = varying_inputs([env.rules], "fixed", ())
+    experience = Experience(env, inputs, 40, 1.0, False, np.random.default_rng(0))
+    passes = np.zeros(len(inputs.actions), np.float32)
+    passes[0] = 50  # the policy always passes
+    batch = experience.rollout(lambda seen: np.tile(passes, (len(seen), 1)), explore=0.3)
+    calls = batch.role == BIDDING
+    assert not batch.explored[~calls].any()
+    assert batch.explored[calls].mean() == pytest.approx(0.3, abs=0.03)
+    assert (batch.taken()[calls & ~batch.explored] == 0).all()
+    opening = batch.explored & ((batch.legal >= 0).sum(-1) == 5)  # pass, or bid 2 3 4 5
+    assert np.bincount(batch.choice[opening]) / opening.sum() == pytest.approx([0.2] * 5, abs=0.05)
 
 
 def test_varying_inputs_leave_out_what_never_changes() -> None:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from agents.network import ActorCritic, Inputs, log_prob_and_entropy
+from agents.network import ActorCritic, Inputs, divergence, log_prob_and_entropy
 
 
 def numbers(mask: torch.Tensor) -> torch.Tensor:
@@ -48,6 +48,16 @@ def test_one_legal_action_has_entropy_zero_and_finite_gradients() -> None:
 def test_k_equal_logits_have_entropy_ln_k(k: int) -> None:
     _, entropy = log_prob_and_entropy(torch.zeros(1, 124), torch.arange(k).unsqueeze(0), torch.tensor([0]))
     assert entropy.item() == pytest.approx(math.log(k), abs=1e-6)
+
+
+def test_the_divergence_is_worked_by_hand_and_zero_from_itself() -> None:
+    p, q = torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[0.25, 0.5, 0.25]])
+    legal = torch.tensor([[0, 1, 2, -1]])
+    # 0.5 ln(0.5 / 0.25) + 0.25 ln(0.25 / 0.5) + 0.25 ln 1 = 0.25 ln 2
+    assert divergence(p.log(), q.log(), legal).item() == pytest.approx(0.25 * math.log(2), abs=1e-6)
+    assert divergence(p.log(), p.log() + 3, legal).item() == pytest.approx(0, abs=1e-6)
+    # Over the first two actions alone: 2/3 ln 2 + 1/3 ln(1/2) = 1/3 ln 2.
+    assert divergence(p.log(), q.log(), torch.tensor([[1, 0, -1]])).item() == pytest.approx(math.log(2) / 3, abs=1e-6)
 
 
 def test_the_critic_sees_hidden_columns_and_the_actor_does_not() -> None:

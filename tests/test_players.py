@@ -20,9 +20,11 @@ from napoleon_env.players import (
     RandomPlayer,
     RulePlayer,
     TurnError,
+    UntoldError,
     act_many,
 )
 from napoleon_env.ruleset import PRESETS, Ruleset
+from napoleon_env.search import PimcPlayer
 from napoleon_env.thumb import thumb_action
 
 COUNTING = CountingPlayer()
@@ -393,3 +395,9 @@ def test_a_person_who_is_gone_leaves_with_a_clear_word() -> None:
         HumanPlayer(ask=Terminal("nonsense")).act(match.view(0))
     with pytest.raises(PlayerLeftError, match="seat 0 has left the table"):
         HumanPlayer(ask=Terminal("quit")).act(match.view(0))
+
+
+def test_a_player_that_draws_by_lot_tells_no_probabilities_that_it_does_not_know() -> None:
+    view = Match("german", seed=1).view(Match("german", seed=1).seat or 0)
+    with pytest.raises(UntoldError, match="PimcPlayer draws by lot and does not tell its probabilities"):
+        PimcPlayer(worlds=2).probabilities(view)

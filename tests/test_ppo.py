@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from agents.network import log_prob_and_entropy
+from agents.network import divergence, log_prob_and_entropy
 from napoleon_env.agent import OnnxPlayer
+from napoleon_env.exact import ExactGame
+from napoleon_env.ruleset import parse_changes
 from train import state
 from train.experience import BIDDING, DECLARER, DEFENDER
 from train.ppo import Args, Samples, Trainer, main, normalise_per_role
@@ -52,8 +54,9 @@ def test_advantages_are_normalised_within_each_role() -> None:
 
 def test_a_run_that_is_stopped_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:
     torch.set_num_threads(1)
-    main(replace(SMALL, out=tmp_path / "whole"))
-    stopped = Trainer(replace(SMALL, out=tmp_path / "halves"), 0)
+    small = replace(SMALL, explore=0.1, magnet=0.1)
+    main(replace(small, out=tmp_path / "whole"))
+    stopped = Trainer(replace(small, out=tmp_path / "halves"), 0)
     stopped.updates = 6
     for _ in range(3):
         stopped.train_update()
@@ -81,6 +84,34 @@ def test_a_damaged_state_is_passed_over_with_a_warning(tmp_path: Path) -> None:
 def test_without_a_state_there_is_nothing_to_resume(tmp_path: Path) -> None:
     with pytest.raises(state.StateError, match="start without --resume"):
         main(Args(out=tmp_path, resume=True))
+
+
+def test_the_magnet_holds_the_policy_back(tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    moved = []
+    for magnet in (0.0, 10.0):
+        trainer = Trainer(replace(SMALL, out=tmp_path, magnet=magnet, magnet_rate=0.0, lr=1e-2, entropy=0.0), 0)
+        trainer.updates = 100
+        for _ in range(8):
+            trainer.train_update()
+        seen = torch.from_numpy(trainer.experience.batch.observation[0])
+        legal = torch.from_numpy(trainer.experience.batch.legal[0])
+        with torch.no_grad():
+            start = trainer.magnet(seen * trainer.net.scale)  # it has not moved: where the policy began
+            moved.append(float(divergence(trainer.net.logits(seen), start, legal).mean()))
+    assert moved[1] < 0.1 * moved[0]
+
+
+def test_in_the_smallest_rule_set_the_policy_comes_near_the_equilibrium(tmp_path: Path) -> None:
+    changes = ("suits=2", "lowest_rank=Q", "hand_size=2", "auction=once", "all_pass=dealer_plays_one", "min_bid=1")
+    args = Args(
+        players=2, changes=changes, out=tmp_path, seed=7, processes=1, decisions=40 * 8192, matches=256, steps=32,
+        minibatch=1024, width=64, precision="fp32", omit=(), entropy=0.2, entropy_end=0.03, save_every=600.0,
+    )  # fmt: skip
+    main(args)
+    game = ExactGame("german", players=2, **parse_changes(changes))
+    assert game.nash_conv("random") > 2
+    assert game.nash_conv(f"{tmp_path}/agent.onnx:sample=true") < 0.2
 
 
 def test_two_processes_train_one_network(tmp_path: Path) -> None:

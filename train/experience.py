@@ -48,6 +48,8 @@ class Batch(NamedTuple):
     """float32 [T, N, players]: what the step paid each seat, scaled."""
     match_over: np.ndarray
     """bool [T, N]."""
+    explored: np.ndarray
+    """bool [T, N]: the action was drawn uniformly, not from the policy, so nothing is learnt from it."""
 
     def taken(self, t: int | slice = slice(None)) -> np.ndarray:
         """The numbers of the actions taken among the selected ones, int64 of the shape of `choice[t]`."""
@@ -74,10 +76,15 @@ class Experience:
             seat=np.zeros(shape, np.int64),
             reward=np.zeros((*shape, env.rules.players), np.float32),
             match_over=np.zeros(shape, np.bool_),
+            explored=np.zeros(shape, np.bool_),
         )
 
-    def rollout(self, logits_of: Callable[[np.ndarray], np.ndarray]) -> Batch:
-        """Play `steps` decisions in every match with `logits_of(observation [N, C]) -> float32 [N, A]`."""
+    def rollout(self, logits_of: Callable[[np.ndarray], np.ndarray], explore: float = 0.0) -> Batch:
+        """Play `steps` decisions in every match with `logits_of(observation [N, C]) -> float32 [N, A]`.
+
+        A share `explore` of the calls is drawn uniformly (exploring starts): so the hands and contracts that follow calls which
+        the policy has given up are still met and learnt.
+        """
         env, batch = self.env, self.batch
         for t in range(self.steps):
             _select(env.observation, self.columns, batch.observation[t])
@@ -88,6 +95,10 @@ class Experience:
             batch.seat[t] = env.seat
             logits = logits_of(batch.observation[t])
             sample(logits, batch.legal[t], self.rng.random(env.num_envs), batch.choice[t], batch.log_prob[t])
+            if explore:
+                batch.explored[t] = (batch.role[t] == BIDDING) & (self.rng.random(env.num_envs) < explore)
+                options = (batch.legal[t] >= 0).sum(1)
+                batch.choice[t] = np.where(batch.explored[t], self.rng.integers(options), batch.choice[t])
             env.step(self.actions[batch.taken(t)])
             reward = env.payoffs.astype(np.float32) * self.scale
             batch.reward[t] = relative_payoffs(reward) if self.relative else reward
@@ -182,7 +193,7 @@ def sample(logits: Any, legal: Any, uniform: Any, choice: Any, log_prob: Any) ->
 
 
 @njit(cache=True)
-def advantages(reward: Any, match_over: Any, seat: Any, value: Any, decay: float) -> tuple[Any, Any]:
+def advantages(reward: Any, match_over: Any, seat: Any, value: Any, explored: Any, decay: float) -> tuple[Any, Any]:
     """Generalised advantage estimation along each seat's own decisions (Schulman et al. 2016, eq. 16, gamma = 1).
 
     Args:
@@ -190,11 +201,12 @@ def advantages(reward: Any, match_over: Any, seat: Any, value: Any, decay: float
         match_over: bool [T, N], whether the match ended with step t.
         seat: int [T, N], who decided.
         value: float [T, N], the critic's value for that seat before the decision.
+        explored: bool [T, N], where the action was not the policy's: what came of it is credited to no decision before it.
         decay: lambda.
 
     Returns:
-        (advantage float32 [T, N], known bool [T, N]); `known` is False for a decision after which that seat neither decided
-        nor saw the match end within the batch.
+        (advantage float32 [T, N], known bool [T, N]); `known` is False for a decision that was explored, or after which that
+        seat neither decided nor saw the match end within the batch.
     """
     steps, n, players = reward.shape
     advantage = np.zeros((steps, n), np.float32)
@@ -213,7 +225,9 @@ def advantages(reward: Any, match_over: Any, seat: Any, value: Any, decay: float
                     has_next[s] = True
                 since[s] += reward[t, i, s]
             s = seat[t, i]
-            if has_next[s]:
+            if explored[t, i]:
+                next_advantage[s] = 0.0
+            elif has_next[s]:
                 known[t, i] = True
                 delta = since[s] + next_value[s] - value[t, i]
                 next_advantage[s] = delta + decay * next_advantage[s]

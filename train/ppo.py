@@ -11,6 +11,7 @@ imperfect-information games" (arXiv 2502.08938); critic of PerfectDou (arXiv 220
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import time
@@ -25,12 +26,12 @@ import tyro
 from torch import Tensor
 
 from agents.export import save_agent
-from agents.network import ActorCritic, log_prob_and_entropy
+from agents.network import ActorCritic, divergence, log_prob_and_entropy
 from napoleon_env.observation import HIDDEN_SIZE, observation_bounds
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
 from train import state
-from train.experience import ROLES, Batch, Experience, advantages, varying_inputs
+from train.experience import BIDDING, ROLES, Batch, Experience, advantages, varying_inputs
 from train.progress import Reporter
 
 MEASURED = 12
@@ -87,6 +88,12 @@ class Args:
     """Weight of the entropy bonus at the start; falls linearly to `entropy_end` by two thirds of the run."""
     entropy_end: float = 0.004
     """Weight of the entropy bonus in the last third."""
+    explore: float = 0.0
+    """Share of the calls drawn uniformly at the start, so that no call is given up too early; falls linearly to 0."""
+    magnet: float = 0.0
+    """Weight of the divergence from the magnet, a moving average of the actor's parameters."""
+    magnet_rate: float = 0.02
+    """Share of the way that the magnet moves to the actor at each update."""
     value_weight: float = 0.5
     """Weight of the critic's squared error."""
     grad_norm: float = 0.5
@@ -119,6 +126,7 @@ class Trainer:
         low, high = observation_bounds()
         scale = 1.0 / torch.from_numpy(np.maximum(np.abs(low), np.abs(high)).astype(np.float32))
         self.net = ActorCritic(inputs, scale, torch.ones(HIDDEN_SIZE), args.width, args.depth)
+        self.magnet = copy.deepcopy(self.net.actor).requires_grad_(False)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=args.lr, eps=1e-5, fused=True)
         self.env = VectorEnv(
             self.rules, num_envs=args.matches, seed=args.seed, first_index=rank * args.matches,
@@ -158,10 +166,10 @@ class Trainer:
             group["lr"] = args.lr * max(0.0, 1.0 - progress)
         entropy_weight = args.entropy + (args.entropy_end - args.entropy) * min(1.0, 1.5 * progress)
         start = clock()
-        batch = self.experience.rollout(self.logits_of)
+        batch = self.experience.rollout(self.logits_of, args.explore * (1 - progress))
         played = clock()
         value = self.values_of(batch)
-        advantage, known = advantages(batch.reward, batch.match_over, batch.seat, value, args.decay)
+        advantage, known = advantages(batch.reward, batch.match_over, batch.seat, value, batch.explored, args.decay)
         judged = clock()
         index = np.flatnonzero(known)
         target = (advantage + value).reshape(-1)
@@ -173,6 +181,7 @@ class Trainer:
             for chunk in index[: n_steps * args.minibatch].reshape(n_steps, -1):
                 for name, number in self.gradient_step(data.rows(chunk), entropy_weight).items():
                     sums[name] = sums.get(name, 0.0) + number / (args.epochs * n_steps)
+        self.move_magnet()
         self.update += 1
         for name, seconds in zip(self.seconds, (played - start, judged - played, clock() - judged), strict=True):
             self.seconds[name] += seconds
@@ -182,13 +191,18 @@ class Trainer:
         """One minibatch: PPO's clipped objective, the critic's error, the entropy bonus."""
         args = self.args
         with self.autocast():
-            log_prob, entropy = log_prob_and_entropy(self.net.logits(rows.observation), rows.legal, rows.choice)
+            logits = self.net.logits(rows.observation)
+            log_prob, entropy = log_prob_and_entropy(logits, rows.legal, rows.choice)
             value = self.net.value(rows.observation, rows.hidden)
+            if args.magnet:
+                magnet = self.magnet(rows.observation * self.net.scale)
         ratio = (log_prob - rows.log_prob).exp()
         clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
         policy_loss = -torch.min(ratio * rows.advantage, clipped * rows.advantage).mean()
         value_loss = 0.5 * (value - rows.target).square().mean()
         loss = policy_loss + args.value_weight * value_loss - entropy_weight * entropy.mean()
+        if args.magnet:
+            loss = loss + args.magnet * divergence(logits, magnet, rows.legal).mean()
         self.optimizer.zero_grad()
         loss.backward()
         self.share_gradients()
@@ -204,6 +218,12 @@ class Trainer:
             "clipped": (ratio != clipped).float().mean().item(),
             **{name: float(x.mean()) if len(x) else 0.0 for name, x in by_role.items()},
         }
+
+    @torch.no_grad()
+    def move_magnet(self) -> None:
+        """Bring the magnet a little nearer to the actor."""
+        for average, parameter in zip(self.magnet.parameters(), self.net.actor.parameters(), strict=True):
+            average.lerp_(parameter, self.args.magnet_rate)
 
     def share_gradients(self) -> None:
         """Average the gradients over all processes."""
@@ -255,7 +275,7 @@ def normalise_per_role(advantage: np.ndarray, role: np.ndarray, known: np.ndarra
 
 def auction_facts(batch: Batch, actions: np.ndarray) -> dict[str, float]:
     """Share of calls that are passes, and the mean number bid."""
-    bidding = batch.role == 0
+    bidding = (batch.role == BIDDING) & ~batch.explored
     called = actions[batch.taken()[bidding]]
     bids = called[(called >= 1) & (called <= 8)]
     return {

@@ -113,8 +113,9 @@ def load_newest(folder: Path, trainer: Trainer) -> None:
 
 
 def tensors_of(trainer: Trainer) -> dict[str, torch.Tensor]:
-    """Parameters, optimiser moments and the matches in play."""
+    """Parameters, their moving average, optimiser moments and the matches in play."""
     tensors = {f"net/{name}": x for name, x in trainer.net.state_dict().items()}
+    tensors |= {f"magnet/{name}": x for name, x in trainer.magnet.state_dict().items()}
     for i, moments in trainer.optimizer.state_dict()["state"].items():
         tensors |= {f"adam/{i}/{name}": x for name, x in moments.items()}
     tensors["env/states"] = torch.from_numpy(trainer.env.states.view(np.uint8).copy())
@@ -123,7 +124,8 @@ def tensors_of(trainer: Trainer) -> dict[str, torch.Tensor]:
 
 def put_tensors(trainer: Trainer, tensors: dict[str, torch.Tensor]) -> None:
     """The reverse of `tensors_of`."""
-    trainer.net.load_state_dict({n.removeprefix("net/"): x for n, x in tensors.items() if n.startswith("net/")})
+    for part, module in (("net/", trainer.net), ("magnet/", trainer.magnet)):
+        module.load_state_dict({n.removeprefix(part): x for n, x in tensors.items() if n.startswith(part)})
     state = trainer.optimizer.state_dict()
     for name, x in tensors.items():
         if name.startswith("adam/"):
