@@ -54,7 +54,7 @@ class Pool:
     def __init__(self, args: Args) -> None:
         self.args, self.joined = args, 0
         self.players: list[Player] = []
-        (args.out / "pool").mkdir(exist_ok=True)
+        (args.out / "pool").mkdir(exist_ok=True, parents=True)
 
     def join(self, model: MaskablePPO) -> None:
         """Take in a copy of the policy."""
