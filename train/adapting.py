@@ -101,7 +101,7 @@ def evaluate(player: str | Player, args: Args, clock: Clock) -> Evaluation:
     print_result(result)
     edges = result.edges()
     found = Evaluation(random=edges[0, 2], rule=edges[0, 1], decisions_per_second=clock.speed)
-    print(f"{clock.decisions:,} decisions of training, {clock.speed:,.0f} a second; better than random: p = {found.p_random:.2g}")
+    print(f"{clock.decisions:,} decisions, {clock.speed:,.0f} a second; no better than random: p = {found.p_random:.1g}")
     numbers = {"random": found.random.json, "rule": found.rule.json, "p_random": found.p_random}
     text = json.dumps({**numbers, "decisions": clock.decisions, "decisions_per_second": math.floor(clock.speed)}, indent=1)
     (args.out / "evaluation.json").write_text(text + "\n")

@@ -104,30 +104,41 @@ class SeatPPO(PPO):
         return batch[known]
 
 
-def train(args: Args) -> tuple[Actor, Clock]:
-    """Train for as long as `args` says."""
-    begin(args)
-    logging.getLogger("tianshou.data.stats").setLevel(logging.ERROR)  # it warns that rewards are one for each seat
-    envs = DummyVectorEnv([
-        lambda index=index: PettingZooEnv(ne.env(args.ruleset, suit_order=SUIT_ORDER, facts=False, index=index))
-        for index in range(args.envs)
-    ])  # fmt: skip
-    actor = Actor()
-    policy = DiscreteActorPolicy(actor=actor, action_space=ne.env(args.ruleset).action_space("seat_0"))
+def make_algorithm(args: Args) -> SeatPPO:
+    """PPO with a fresh network."""
+    policy = DiscreteActorPolicy(actor=Actor(), action_space=ne.env(args.ruleset).action_space("seat_0"))
     algorithm = SeatPPO(
         policy=policy, critic=Critic(), optim=AdamOptimizerFactory(lr=args.lr, eps=1e-5),
         ent_coef=0.01, max_grad_norm=0.5, advantage_normalization=True,
     )  # fmt: skip
     algorithm.scale = reward_scale(args.ruleset)
+    return algorithm
+
+
+def make_collector(args: Args, algorithm: SeatPPO) -> Collector:
+    """Tianshou's collector, at the first decisions of `args.envs` matches."""
+    logging.getLogger("tianshou.data.stats").setLevel(logging.ERROR)  # it warns that rewards are one for each seat
+    envs = DummyVectorEnv([
+        lambda index=index: PettingZooEnv(ne.env(args.ruleset, suit_order=SUIT_ORDER, facts=False, index=index))
+        for index in range(args.envs)
+    ])  # fmt: skip
     collector = Collector(algorithm, envs, VectorReplayBuffer(args.envs * args.steps, args.envs))
     collector.reset(gym_reset_kwargs={"seed": args.seed})
+    return collector
+
+
+def train(args: Args) -> tuple[Actor, Clock]:
+    """Train for as long as `args` says."""
+    begin(args)
+    algorithm = make_algorithm(args)
+    collector = make_collector(args, algorithm)
     clock = Clock(args.minutes)
     while clock.count(args.envs * args.steps):
-        with policy_within_training_step(policy):
+        with policy_within_training_step(algorithm.policy):
             collector.collect(n_step=args.envs * args.steps)
             algorithm.update(buffer=collector.buffer, batch_size=256, repeat=args.epochs)
         collector.reset_buffer(keep_statistics=True)
-    return actor, clock
+    return algorithm.policy.actor, clock
 
 
 def main(args: Args) -> Evaluation:

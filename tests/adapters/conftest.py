@@ -21,3 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     other = collection_path.parent == HERE and collection_path.is_dir() and collection_path.name != config.getoption("group")
     return True if other else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("filterwarnings", "default")  # the libraries warn of themselves and of each other
