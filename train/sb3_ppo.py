@@ -5,8 +5,9 @@ Tested with sb3-contrib 2.9.2 and stable-baselines3 2.9.2.
 MaskablePPO knows one agent and no turns (https://github.com/Stable-Baselines-Team/stable-baselines3-contrib/issues/250), so
 what it trains in is `Napoleon-v0`: one learner's seat, whose step lasts until its next decision and brings all that was paid
 meanwhile. Self-play is a pool of its own past selves in the other seats: a copy of the policy joins it from time to time, and
-whoever sits down for a match stays to its end. It asks for masks by calling the method `action_masks`, and with observations
-that are a Dict it would feed the mask to the network too; hence `mask="info"`.
+whoever sits down for a match stays to its end. Masks are asked for by a call of each environment's
+`action_masks` (https://github.com/Stable-Baselines-Team/stable-baselines3-contrib/issues/279, open), so the environments are
+single ones; and a mask in the observation would be fed to the network too, hence `mask="info"`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Tested with tianshou 2.0.1.
 
 Its multi-agent algorithms see only what an action was paid at once, and bootstrap from what the next seat observes
 (https://github.com/thu-ml/tianshou/issues/399, open): here, where the last card of a deal pays all seats, three of four would
-learn from nothing. So one PPO plays all seats, and `SeatPPO` runs its advantages along each seat's own decisions. Tianshou's
-on-policy policies know no masks; the mask that `PettingZooEnv` delivers is applied in the actor, so that it holds in the
-collector and in the update alike.
+learn from nothing. So one PPO plays all seats, and `SeatPPO` runs its advantages along each seat's own decisions. Its
+on-policy algorithms know no masks either (https://github.com/thu-ml/tianshou/issues/334, open): the mask that `PettingZooEnv`
+delivers is applied in the actor, so that it holds in the collector and in the update alike.
 """
 
 from __future__ import annotations

@@ -3,12 +3,11 @@
 Tested with torchrl 0.14.1 and tensordict 0.14.3.
 
 `PettingZooWrapper` gives every seat a row in every step, also the seats that wait: `mask` says who acts, and the `action_mask`
-of those who wait allows everything. How to learn from this is an open question there, and rows picked by `mask` break the chain
-of values (https://github.com/pytorch/rl/issues/3215). Here nothing is picked before the advantages: they run over every step of
-every seat, so that what a seat is paid while others move comes to its decisions; the critic learns from all rows, and the
-policy from those of the seats that acted. (`PettingZooEnv(task=…)` takes names of PettingZoo's own games alone,
-https://github.com/pytorch/rl/issues/2461; and every number in the infos must be one from the first reset on, hence
-`facts=False`.)
+of those who wait allows everything. Who picks the rows of the seats that act breaks the chain from a decision to what it is
+paid later, while others move (https://github.com/pytorch/rl/issues/3215). So here nothing is picked before the advantages:
+they run over every step of every seat; then the critic learns from all rows, and the policy from those of the seats that
+acted. (`PettingZooEnv(task=…)` takes names of PettingZoo's own games alone, https://github.com/pytorch/rl/issues/2461; and
+every number in the infos must be one from the first reset on, hence `facts=False`.)
 """
 
 from __future__ import annotations
