@@ -23,7 +23,7 @@ test: $(VENV)/installed  ## Lint, types, tests.
 test-adapters: $(GROUPS:%=test-adapters-%)  ## The libraries that others train with, in one venv for each group that installs together.
 
 test-adapters-%: $(VENV)-%/installed
-	$(VENV)-$*/bin/pytest tests/adapters --group $*
+	$(VENV)-$*/bin/pytest tests/adapters --group $* -n auto
 
 install: $(VENV)/installed
 
