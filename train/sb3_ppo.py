@@ -57,7 +57,7 @@ class Pool:
         self.players: list[Player] = []
         (args.out / "pool").mkdir(exist_ok=True, parents=True)
 
-    def join(self, model: MaskablePPO) -> None:
+    def join(self, model: Any) -> None:
         """Take in a copy of the policy."""
         path = self.args.out / "pool" / f"{self.joined:04}.onnx"
         save_layers(path, policy_layers(model), [self.args.ruleset], SUIT_ORDER, training={"decisions": model.num_timesteps})
@@ -95,7 +95,7 @@ class Watch(BaseCallback):
         return self.clock.count(self.training_env.num_envs)
 
 
-def policy_layers(model: MaskablePPO) -> list[nn.Module]:
+def policy_layers(model: Any) -> list[nn.Module]:
     """From the observation to the logits."""
     return [model.policy.mlp_extractor.policy_net, model.policy.action_net]
 
@@ -109,7 +109,7 @@ def make_env(args: Args, index: int, pool: Pool | None) -> gymnasium.Env[Any, An
     if pool is not None:
         env = FromPool(env, pool, np.random.default_rng([args.seed, index]))
     scale = reward_scale(args.ruleset)
-    return gymnasium.wrappers.TransformReward(env, lambda reward: reward * scale)
+    return gymnasium.wrappers.TransformReward(env, lambda reward: float(reward) * scale)
 
 
 def train(args: Args) -> tuple[MaskablePPO, Clock]:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 import tyro
-from tianshou.algorithm import PPO
+from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
 from tianshou.data import Collector, VectorReplayBuffer
@@ -89,24 +89,26 @@ class SeatPPO(PPO):
     scale = 1.0
     """Of rewards."""
 
-    def _add_returns_and_advantages(self, batch: Any, buffer: VectorReplayBuffer, indices: np.ndarray) -> Any:
-        shape = (buffer.buffer_num, -1)  # the buffer holds one match after another of each environment, in order of time
+    def _add_returns_and_advantages(self, batch: Any, buffer: Any, indices: np.ndarray) -> Any:
+        def by_time(rows: np.ndarray) -> np.ndarray:
+            """The buffer holds what one environment played after what the one before played; here a row is a step of all."""
+            return np.ascontiguousarray(rows.reshape(buffer.buffer_num, -1, *rows.shape[1:]).swapaxes(0, 1))
+
         with torch.no_grad():
             batch.v_s = self.critic(batch.obs)
+        rewards = (batch.rew * self.scale).astype(np.float32)
         seat = np.char.lstrip(batch.obs.agent_id.astype(str), "seat_").astype(np.int64)
-        rewards = (batch.rew * self.scale).astype(np.float32).reshape(*shape, batch.rew.shape[-1])
-        by_time = [np.ascontiguousarray(x.swapaxes(0, 1)) for x in (
-            rewards, batch.done.reshape(shape), seat.reshape(shape), batch.v_s.numpy().reshape(shape),
-        )]  # fmt: skip
-        advantage, known = (np.ascontiguousarray(x.T).reshape(-1) for x in advantages(*by_time, self.gae_lambda))
-        batch.adv = torch.from_numpy(advantage)
+        columns = (rewards, batch.done, seat, batch.v_s.numpy())
+        advantage, known = advantages(*map(by_time, columns), self.gae_lambda)
+        batch.adv = torch.from_numpy(advantage.T.reshape(-1))
         batch.returns = batch.adv + batch.v_s
-        return batch[known]
+        return batch[known.T.reshape(-1)]
 
 
 def make_algorithm(args: Args) -> SeatPPO:
     """PPO with a fresh network."""
-    policy = DiscreteActorPolicy(actor=Actor(), action_space=ne.env(args.ruleset).action_space("seat_0"))
+    actor: Any = Actor()  # the library's own actors take no masks
+    policy = DiscreteActorPolicy(actor=actor, action_space=ne.env(args.ruleset).action_space("seat_0"))
     algorithm = SeatPPO(
         policy=policy, critic=Critic(), optim=AdamOptimizerFactory(lr=args.lr, eps=1e-5),
         ent_coef=0.01, max_grad_norm=0.5, advantage_normalization=True,
@@ -115,7 +117,7 @@ def make_algorithm(args: Args) -> SeatPPO:
     return algorithm
 
 
-def make_collector(args: Args, algorithm: SeatPPO) -> Collector:
+def make_collector(args: Args, algorithm: SeatPPO) -> Any:
     """Tianshou's collector, at the first decisions of `args.envs` matches."""
     logging.getLogger("tianshou.data.stats").setLevel(logging.ERROR)  # it warns that rewards are one for each seat
     envs = DummyVectorEnv([
