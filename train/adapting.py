@@ -1,7 +1,7 @@
 """What the scripts for other libraries share: their arguments, the clock, and the end: an agent file and its tournament.
 
-Each script trains with its library's own collector, networks and update, always through masks, and says at its top which
-version it was tested with and what it has to work around.
+Each script trains with its library's own collector, networks and update, always through masks (an illegal action raises), and
+says at its top which version it was tested with and what it has to work around.
 """
 
 from __future__ import annotations

@@ -120,9 +120,9 @@ def make_algorithm(args: Args) -> SeatPPO:
 def make_collector(args: Args, algorithm: SeatPPO) -> Any:
     """Tianshou's collector, at the first decisions of `args.envs` matches."""
     logging.getLogger("tianshou.data.stats").setLevel(logging.ERROR)  # it warns that rewards are one for each seat
+    settings: Any = {"suit_order": SUIT_ORDER, "facts": False, "illegal": "raise"}
     envs = DummyVectorEnv([
-        lambda index=index: PettingZooEnv(ne.env(args.ruleset, suit_order=SUIT_ORDER, facts=False, index=index))
-        for index in range(args.envs)
+        lambda index=index: PettingZooEnv(ne.env(args.ruleset, index=index, **settings)) for index in range(args.envs)
     ])  # fmt: skip
     collector = Collector(algorithm, envs, VectorReplayBuffer(args.envs * args.steps, args.envs))
     collector.reset(gym_reset_kwargs={"seed": args.seed})
