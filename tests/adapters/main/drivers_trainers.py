@@ -7,13 +7,14 @@ library shows, in order, and returns what each seat was paid in all, as far as t
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
+from sb3_contrib.common.maskable.utils import get_action_masks
+from stable_baselines3.common.vec_env import DummyVecEnv
 from tianshou.env import PettingZooEnv
 from torchrl.envs.libs.pettingzoo import PettingZooWrapper
 
@@ -53,22 +54,25 @@ def torchrl(rules: Ruleset, seed: int, choose: Choose) -> dict[int, float]:
     return dict(enumerate(paid))
 
 
-def one_learner(rules: Ruleset, seed: int, choose: Choose) -> dict[int, float]:
-    """`Napoleon-v0`, as MaskablePPO trains in it: only the learner's seat is paid, the others are asked as opponents."""
+def sb3(rules: Ruleset, seed: int, choose: Choose) -> dict[int, float]:
+    """Stable-Baselines3's `DummyVecEnv` of `Napoleon-v0`: only the learner is paid; the match after is not followed."""
 
     def opponent(view: ne.View) -> int:
-        return choose(view.seat, view.legal_ids())
+        beyond = table.match.state["match"][0] > 0
+        return view.legal_ids()[0] if beyond else choose(view.seat, view.legal_ids())
 
-    env: Any = gymnasium.make("Napoleon-v0", rules=rules, opponents=opponent, mask="info", facts=False)
-    _, info = env.reset(seed=seed)
-    paid: Counter[int] = Counter()
-    over = False
+    env = DummyVecEnv([lambda: gymnasium.make("Napoleon-v0", rules=rules, opponents=opponent, mask="info", facts=False)])
+    table: Any = env.envs[0].unwrapped
+    env.seed(seed)
+    env.reset()
+    seat, paid, over = table.seat, 0.0, False
     while not over:
-        action = choose(info["seat"], np.flatnonzero(env.get_wrapper_attr("action_masks")()).tolist())
-        _, reward, terminated, truncated, info = env.step(action)
-        paid[info["seat"]] += reward
-        over = terminated or truncated
-    return dict(paid)
+        action = choose(seat, np.flatnonzero(get_action_masks(env)[0]).tolist())
+        _, rewards, dones, _ = env.step(np.array([action]))
+        paid += float(rewards[0])
+        over = bool(dones[0])
+    return {seat: paid}
 
 
-DRIVERS = {"tianshou": tianshou, "torchrl": torchrl, "one learner": one_learner}
+DRIVERS = {"Tianshou": tianshou, "TorchRL": torchrl, "Stable-Baselines3": sb3}
+"""By name."""
