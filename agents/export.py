@@ -1,23 +1,29 @@
-"""A network as an agent file: ONNX with what it needs to be understood, so that anyone plays it without torch."""
+"""Networks as agent files: ONNX with what it needs to be understood, so that anyone plays them without torch.
+
+`save_agent` writes the reference network, `save_layers` a plain stack of layers out of any torch library.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto, checker, helper, numpy_helper
+from torch import nn
 
-from agents.network import MASKED, ActorCritic
+from agents.network import MASKED, ROLE_BIAS, ROLE_COLUMNS, ROLE_WEIGHT, ROLES, ActorCritic, RoleHeads
 from napoleon_env.agent import METADATA_KEY, agent_metadata
 from napoleon_env.notation import N_ACTIONS
 from napoleon_env.observation import OBSERVATION_SIZE
 from napoleon_env.ruleset import Ruleset
 
 OPSET = 17
+ACTIVATIONS = {nn.ReLU: "Relu", nn.Tanh: "Tanh"}
+"""Those whose operator has the same defaults in ONNX."""
 
 
 class _Graph:
@@ -40,29 +46,47 @@ class _Graph:
         return name
 
 
-def _actor_graph(net: ActorCritic) -> _Graph:
-    """The actor from the full observation and mask to the full masked logits.
+def _add_layers(graph: _Graph, x: str, layers: Iterable[nn.Module]) -> str:
+    """Append a stack of layers and return the name of its output.
 
     Built node by node: torch's own exporter takes seconds and a tracing dependency for these few layers.
     """
+    seen = x
+    for layer in layers:
+        if isinstance(layer, nn.Linear):
+            bias = layer.weight.new_zeros(layer.out_features) if layer.bias is None else layer.bias
+            parameters = [graph.constant(p.detach().cpu().float().numpy(), np.float32) for p in (layer.weight, bias)]
+            x = graph.add("Gemm", x, *parameters, transB=1)
+            if isinstance(layer, RoleHeads):
+                x = _add_choice(graph, x, seen)
+        elif type(layer) in ACTIVATIONS:
+            x = graph.add(ACTIVATIONS[type(layer)], x)
+        elif not isinstance(layer, nn.Identity):
+            raise ValueError(f"a layer of type {type(layer).__name__} cannot be exported: Linear, RoleHeads, ReLU and Tanh can")
+    return x
+
+
+def _add_choice(graph: _Graph, heads: str, seen: str) -> str:
+    """Append the choice of each row's head by its role, as `RoleHeads` makes it."""
+    role = graph.add("Gather", seen, graph.constant(ROLE_COLUMNS, np.int64), axis=1)
+    role = graph.add("Gemm", role, *(graph.constant(x, np.float32) for x in (ROLE_WEIGHT, ROLE_BIAS)), transB=1)
+    role = graph.add("Unsqueeze", graph.add("Relu", role), graph.constant([2], np.int64))
+    heads = graph.add("Reshape", heads, graph.constant([0, len(ROLES), -1], np.int64))
+    return graph.add("ReduceSum", graph.add("Mul", heads, role), graph.constant([1], np.int64), keepdims=0)
+
+
+def _actor_graph(net: ActorCritic) -> tuple[_Graph, str]:
+    """The actor from the full observation to the logits of all actions, and the name of its output."""
     graph = _Graph()
     columns = graph.constant(net.inputs.observation, np.int64)
     x = graph.add("Cast", graph.add("Gather", "observation", columns, axis=1), to=TensorProto.FLOAT)
     x = graph.add("Mul", x, graph.constant(net.scale.detach().numpy(), np.float32))
-    layers = [*net.actor.hidden, net.actor.last]
-    for number, layer in enumerate(layers):
-        parameters = [graph.constant(p.detach().float().numpy(), np.float32) for p in (layer.weight, layer.bias)]
-        x = graph.add("Gemm", x, *parameters, transB=1)
-        if number < len(layers) - 1:
-            x = graph.add("Relu", x)
+    x = _add_layers(graph, x, [*(part for layer in net.actor.hidden for part in (layer, nn.ReLU())), net.actor.last])
     # Actions the network never met are legal only under other rule sets: they get logit 0, like an untrained output.
     place = np.full(N_ACTIONS, len(net.inputs.actions))
     place[list(net.inputs.actions)] = np.arange(len(net.inputs.actions))
     x = graph.add("Pad", x, graph.constant([0, 0, 0, 1], np.int64))
-    x = graph.add("Gather", x, graph.constant(place, np.int64), axis=1)
-    legal = graph.add("Cast", "action_mask", to=TensorProto.BOOL)
-    graph.add("Where", legal, x, graph.constant(MASKED, np.float32), name="logits")
-    return graph
+    return graph, graph.add("Gather", x, graph.constant(place, np.int64), axis=1)
 
 
 def save_agent(
@@ -77,7 +101,33 @@ def save_agent(
         suit_order: "fixed" or "canonical", as trained.
         training: how it was trained and what it reached; JSON values.
     """
-    graph = _actor_graph(net)
+    graph, logits = _actor_graph(net)
+    return _save(path, graph, logits, agent_metadata(rule_sets, suit_order, training))
+
+
+def save_layers(
+    path: Path, layers: Iterable[nn.Module], rule_sets: Sequence[Ruleset], suit_order: str, *, training: dict[str, Any]
+) -> Path:
+    """Write layers that follow one another, as an agent file; for the further arguments see `save_agent`.
+
+    Args:
+        path: of the file.
+        layers: Linear, `RoleHeads`, ReLU and Tanh, in their order, from the whole observation, float32
+            [B, OBSERVATION_SIZE], to the logits of all actions, [B, N_ACTIONS], legal or not. What contains them
+            (Sequential, MLP) is opened.
+
+    Raises:
+        ValueError: a layer of another type.
+    """
+    graph = _Graph()
+    leaves = [leaf for layer in layers for leaf in layer.modules() if not [*leaf.children()]]
+    logits = _add_layers(graph, graph.add("Cast", "observation", to=TensorProto.FLOAT), leaves)
+    return _save(path, graph, logits, agent_metadata(rule_sets, suit_order, training))
+
+
+def _save(path: Path, graph: _Graph, logits: str, metadata: dict[str, Any]) -> Path:
+    legal = graph.add("Cast", "action_mask", to=TensorProto.BOOL)
+    graph.add("Where", legal, logits, graph.constant(MASKED, np.float32), name="logits")
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT8, ["batch", size])
         for name, size in (("observation", OBSERVATION_SIZE), ("action_mask", N_ACTIONS))
@@ -89,7 +139,7 @@ def save_agent(
         ir_version=9,  # what onnxruntime has read since 1.16
         producer_name="napoleon-env",
     )
-    helper.set_model_props(model, {METADATA_KEY: json.dumps(agent_metadata(rule_sets, suit_order, training))})
+    helper.set_model_props(model, {METADATA_KEY: json.dumps(metadata)})
     checker.check_model(model)
     partial = path.with_suffix(".partial")
     partial.write_bytes(model.SerializeToString())

@@ -97,6 +97,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
+from copy import deepcopy
+from functools import cache
 from numbers import Real
 from secrets import randbits
 from typing import Any, Final
@@ -466,7 +468,13 @@ def deal_facts(deal: FinishedDeal) -> dict[str, Any]:
 
 
 def observation_space(dtype: np.dtype, with_mask: bool) -> spaces.Space[Any]:
-    """The space of one seat's observations."""
+    """The space of one seat's observations; a new one, since each has a generator of its own."""
+    return deepcopy(_observation_space(dtype, with_mask))
+
+
+@cache
+def _observation_space(dtype: np.dtype, with_mask: bool) -> spaces.Space[Any]:
+    """To be copied: Gymnasium writes out a Box's bounds as text when it makes one, which takes milliseconds."""
     low, high = observation_bounds()
     box = spaces.Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type)
     if not with_mask:
@@ -475,7 +483,12 @@ def observation_space(dtype: np.dtype, with_mask: bool) -> spaces.Space[Any]:
 
 
 def state_space(dtype: np.dtype) -> spaces.Box:
-    """The space of `state()`."""
+    """The space of `state()`; a new one."""
+    return deepcopy(_state_space(dtype))
+
+
+@cache
+def _state_space(dtype: np.dtype) -> spaces.Box:
     low, high = observation_bounds()
     low = np.concatenate([low, np.zeros(HIDDEN_SIZE, np.int8)])
     high = np.concatenate([high, np.ones(HIDDEN_SIZE, np.int8)])

@@ -6,8 +6,9 @@ import numpy as np
 import onnx
 import pytest
 import torch
+from torch import nn
 
-from agents.export import save_agent
+from agents.export import save_agent, save_layers
 from agents.network import MASKED, ActorCritic
 from napoleon_env import Match, Ruleset, VectorEnv
 from napoleon_env.agent import AgentError, OnnxPlayer
@@ -48,6 +49,23 @@ def test_the_file_equals_the_torch_network(agent: tuple[Path, ActorCritic]) -> N
         assert logits[:, list(inputs.actions)][legal] == pytest.approx(expected[legal], abs=1e-5, rel=1e-5)
         assert (logits[env.action_mask == 0] == MASKED).all()
         env.step((env.action_mask * (1 + rng.random(env.action_mask.shape))).argmax(1))
+
+
+def test_a_stack_of_layers_is_an_agent_file_too_and_other_layers_are_refused(tmp_path: Path) -> None:
+    torch.manual_seed(2)
+    inner = nn.Sequential(nn.Linear(OBSERVATION_SIZE, 16, bias=False), nn.Tanh())
+    layers = [inner, nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, N_ACTIONS)]
+    player = OnnxPlayer(save_layers(tmp_path / "layers.onnx", layers, [Ruleset.make("german")], "fixed", training={}))
+    env = VectorEnv("german", num_envs=50, seed=3)
+    env.reset()
+    with torch.no_grad():
+        expected = nn.Sequential(*layers)(torch.from_numpy(env.observation).float()).numpy()
+    legal = env.action_mask == 1
+    logits = player.run(env.observation, env.action_mask)["logits"]
+    assert logits[legal] == pytest.approx(expected[legal], abs=1e-5)
+    assert (logits[~legal] == MASKED).all()
+    with pytest.raises(ValueError, match="type GELU cannot be exported"):
+        save_layers(tmp_path / "gelu.onnx", [*layers, nn.GELU()], [Ruleset.make("german")], "fixed", training={})
 
 
 @pytest.mark.parametrize("sample", [False, True])
