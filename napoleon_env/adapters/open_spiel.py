@@ -33,6 +33,8 @@ Tested with open-spiel 2.0.2, which has these limits for games in Python:
 * sequence_form_lp needs cvxpy and ecos, which open-spiel does not ask for.
 """
 
+# pyright: reportMissingImports=false  (open-spiel is an extra)
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -47,7 +49,7 @@ from open_spiel.python.algorithms import mcts
 from napoleon_env import rules as core
 from napoleon_env.belief import sample_worlds
 from napoleon_env.dealing import check_seed, random_deal
-from napoleon_env.match import FinishedDeal, Match, Situation, View, log_name
+from napoleon_env.match import Match, Situation, View, log_name
 from napoleon_env.notation import (
     ACTION_NAMES,
     CARDS,
@@ -167,19 +169,19 @@ def _ruleset(parameters: Mapping[str, Any]) -> Ruleset:
     return Ruleset.make({"preset": parameters.get("rules", "german"), **parse_changes(texts)})
 
 
-def make_game(rules: str | Ruleset | Mapping[str, Any] = "german", *, settings: Mapping[str, Any] | None = None) -> NapoleonGame:
+def make_game(rules: str | Ruleset | Mapping[str, Any] = "german", **settings: Any) -> NapoleonGame:
     """The game of a rule set.
 
     Args:
         rules: a preset's name, a `Ruleset` or a record's header.
-        settings: further parameters: `dealer`, `chance`, `rng_seed`.
+        settings: parameters that are no fields of a rule set: `dealer`, `chance`, `rng_seed`.
 
     Raises:
         RulesetError, SeedError.
     """
     header = Ruleset.make(rules).header
     fields = {name: _parameter(value) for name, value in header.items() if name != "preset"}
-    return NapoleonGame({"rules": header["preset"], **fields, **(settings or {})})
+    return NapoleonGame({"rules": header["preset"], **fields, **settings})
 
 
 def _parameter(value: Any) -> int | str:

@@ -26,6 +26,8 @@ Tested with rlcard 1.2.0, which has these defects:
   (rlcard/agents/__init__.py, `distutils`).
 """
 
+# pyright: reportMissingImports=false  (rlcard is an extra)
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -168,14 +170,14 @@ class NapoleonEnv(Env):
             "legal_actions": match.legal(),
         }
 
-    def _extract_state(self, seat: int) -> dict[str, Any]:
+    def _extract_state(self, state: int) -> dict[str, Any]:
         match = self.game.match
-        seen = observe(match.state, match.rules, seat, self._canonical)
+        seen = observe(match.state, match.rules, state, self._canonical)
         legal = np.flatnonzero(seen.action_mask).tolist()
         return {
             "obs": seen.observation.view(Observation),
             "legal_actions": OrderedDict.fromkeys(legal),
-            "raw_obs": match.view(seat),
+            "raw_obs": match.view(state),
             "raw_legal_actions": [ACTION_NAMES[true_action(action, seen.suit_places)] for action in legal],
             "action_record": self.action_recorder,
         }

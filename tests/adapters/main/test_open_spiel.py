@@ -26,13 +26,16 @@ from open_spiel.python.algorithms import (
     sequence_form_lp,
 )
 from open_spiel.python.egt import alpharank
+from open_spiel.python.observation import make_observation
 from open_spiel.python.tests import games_sim_test
 from playing import PRESETS, finite
 from random_rules import Habits, random_rules
 
 import napoleon_env as ne
 from napoleon_env.adapters.open_spiel import EXPLICIT_DEALS, BotPlayer, make_game, n_deals
-from napoleon_env.observation import OBSERVATION_SIZE
+from napoleon_env.dealing import SeedError
+from napoleon_env.match import DealError
+from napoleon_env.observation import OBSERVATION_SIZE, observe
 from napoleon_env.ruleset import Ruleset, RulesetError
 
 ONE_DEAL = {"auction": "once", "all_pass": "dealer_plays_one", "min_bid": 1}
@@ -42,7 +45,7 @@ TINY = {"preset": "german", "players": 2, "suits": 2, "lowest_rank": "K", "hand_
 
 @pytest.fixture(scope="module")
 def tiny() -> Any:
-    return make_game(TINY, settings={"dealer": 0})
+    return make_game(TINY, dealer=0)
 
 
 def decide(state: Any, rng: random.Random) -> int:
@@ -86,18 +89,21 @@ def test_parameters_as_they_are_typed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "says"),
+    ("parameters", "error", "says"),
     [
-        ("python_napoleon(rules=spanish)", RulesetError, "spanish"),
-        ("python_napoleon(players=7)", RulesetError, "players=7"),
-        ("python_napoleon(chance=never)", RulesetError, "chance='never' must be one of explicit, sampled"),
-        ("python_napoleon(dealer=4)", ne.EnvError | ValueError, "dealer=4"),
-        ("python_napoleon(ties=1)", pyspiel.SpielError, "ties"),
+        ("rules=spanish", RulesetError, "preset 'spanish' does not exist"),
+        ("players=7", RulesetError, "players=7 must be a whole number from 2 to 6"),
+        ("misere=1", pyspiel.SpielError, "misere"),
+        ("misere=1:2:3", RulesetError, "misere"),
+        ("chance=never", RulesetError, "chance='never' must be one of explicit, sampled"),
+        ("dealer=4", DealError, "dealer=4 must be a seat from 0 to 3"),
+        ("rng_seed=-2", SeedError, "rng_seed=-2"),
+        ("ties=1", pyspiel.SpielError, "ties"),
     ],
 )
-def test_what_does_not_fit_is_refused(text: str, error: type[Exception], says: str) -> None:
-    with pytest.raises((ValueError, pyspiel.SpielError), match=says):
-        pyspiel.load_game(text)
+def test_what_does_not_fit_is_refused(parameters: str, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        pyspiel.load_game(f"python_napoleon({parameters})")
 
 
 def test_chance_is_explicit_in_tiny_packs_and_sampled_otherwise() -> None:
@@ -108,7 +114,7 @@ def test_chance_is_explicit_in_tiny_packs_and_sampled_otherwise() -> None:
     for preset in PRESETS:
         assert n_deals(Ruleset.make(preset)) > EXPLICIT_DEALS
         assert make_game(preset).get_type().chance_mode == modes.SAMPLED_STOCHASTIC
-        explicit = make_game(preset, settings={"chance": "explicit"})
+        explicit = make_game(preset, chance="explicit")
         assert explicit.get_type().chance_mode == modes.EXPLICIT_STOCHASTIC
 
 
@@ -137,7 +143,7 @@ def rule_sets() -> list[Ruleset]:
 @pytest.mark.parametrize("chance", ["explicit", "sampled"])
 def test_random_simulations_of_open_spiel(chance: str, capfd: pytest.CaptureFixture[str]) -> None:
     for rules in rule_sets():
-        game = make_game(rules, settings={"chance": chance})
+        game = make_game(rules, chance=chance)
         # C++ cannot serialise a Python game whose chance is sampled, see the adapter.
         pyspiel.random_sim_test(game, num_sims=2, serialize=chance == "explicit", verbose=False)
     capfd.readouterr()
@@ -146,7 +152,7 @@ def test_random_simulations_of_open_spiel(chance: str, capfd: pytest.CaptureFixt
 def test_simulations_with_serialisation_of_open_spiel_in_python() -> None:
     suite = games_sim_test.GamesSimTest("test_pig")
     for rules in rule_sets():
-        suite.sim_game(make_game(rules, settings={"chance": "explicit"}))
+        suite.sim_game(make_game(rules, chance="explicit"))
 
 
 def test_a_sampled_game_goes_on_after_pickling_as_open_spiel_asks_of_it() -> None:
@@ -162,7 +168,7 @@ def test_a_sampled_game_goes_on_after_pickling_as_open_spiel_asks_of_it() -> Non
 @pytest.mark.parametrize("chance", ["explicit", "sampled"])
 def test_a_pickled_state_is_the_same_and_goes_on(chance: str) -> None:
     rng = random.Random(3)
-    for state in play_out(make_game("russian", settings={"chance": chance}), rng):
+    for state in play_out(make_game("russian", chance=chance), rng):
         twin = pickle.loads(pickle.dumps(state))
         assert (str(twin), twin.history(), twin.current_player()) == (str(state), state.history(), state.current_player())
         if state.is_player_node():
@@ -172,7 +178,7 @@ def test_a_pickled_state_is_the_same_and_goes_on(chance: str) -> None:
 
 def test_a_playthrough_is_the_same_again() -> None:
     for rules in (TINY, {"preset": "russian", "players": 2, "lowest_rank": "J", "hand_size": 2}):
-        game = make_game(rules, settings={"chance": "explicit"})
+        game = make_game(rules, chance="explicit")
         text = generate_playthrough.playthrough(str(game), None, seed=5)
         history = [line for line in text.splitlines() if line.startswith("History() = ")][-1]
         actions = [int(action) for action in history.removeprefix("History() = [").removesuffix("]").split(",")]
@@ -214,14 +220,14 @@ def test_tensors_are_the_observations_of_the_environments() -> None:
         if state.is_chance_node():
             continue
         for seat in range(3):
-            expected = ne.observation.observe(state.match.state, state.match.rules, seat).observation
+            expected = observe(state.match.state, state.match.rules, seat).observation
             for tensor in (state.information_state_tensor(seat), state.observation_tensor(seat)):
                 assert len(tensor) == OBSERVATION_SIZE
                 assert np.array_equal(tensor, expected)
 
 
 def test_strings_tell_what_the_seat_knows_and_no_more() -> None:
-    game = make_game({"preset": "russian", "players": 2, "lowest_rank": "J"}, settings={"chance": "explicit", "dealer": 0})
+    game = make_game({"preset": "russian", "players": 2, "lowest_rank": "J"}, chance="explicit", dealer=0)
     state = game.new_initial_state()
     state.replay(dealt_by_hand())
     assert state.information_state_string(0) == (
@@ -231,8 +237,12 @@ def test_strings_tell_what_the_seat_knows_and_no_more() -> None:
         "seat 1\ndealer 0, 1: AD AH JD JH QH, 0 bid 5, 0 napoleon, 0 discard ?, 0 AC, 1 AD"
     )
     assert state.observation_string(1) == state.information_state_string(1) + "\nscores 0 0 pot 2"
-    public = game.make_observer(pyspiel.IIGObservationType(perfect_recall=True, private_info=pyspiel.PrivateInfoType.NONE), {})
-    assert public is not None
+    nobody = pyspiel.PrivateInfoType.NONE
+    public = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True, private_info=nobody))
+    private = make_observation(game, pyspiel.IIGObservationType(public_info=False, perfect_recall=True))
+    assert public.string_from(state, 1) == "seat 1\ndealer 0, 0 bid 5, 0 napoleon, 0 discard ?, 0 AC, 1 AD"
+    assert private.string_from(state, 1) == "seat 1\n1: AD AH JD JH QH"
+    assert len(public.tensor) + len(private.tensor) == OBSERVATION_SIZE
 
 
 def dealt_by_hand() -> np.ndarray:
@@ -240,7 +250,7 @@ def dealt_by_hand() -> np.ndarray:
     match = ne.Match.deal(
         {"preset": "russian", "players": 2, "lowest_rank": "J"},
         dealer=0,
-        hands=["JC QC KC AC QD".split(), "JD AD JH QH AH".split()],
+        hands=[["JC", "QC", "KC", "AC", "QD"], ["JD", "AD", "JH", "QH", "AH"]],
         stock=["KH"],
     )
     for action in ("bid 5", "napoleon", "discard QD", "AC", "AD"):
@@ -266,7 +276,7 @@ def test_resampled_states_look_the_same_to_their_seat_and_differ_in_the_rest(cha
     rng = random.Random(6)
     others = set()
     for rules in rule_sets():
-        for state in play_out(make_game(rules, settings={"chance": chance}), rng):
+        for state in play_out(make_game(rules, chance=chance), rng):
             if not state.is_player_node() or rng.random() < 0.7:
                 continue
             for seat in range(rules.players):
@@ -283,7 +293,7 @@ def test_resampled_states_look_the_same_to_their_seat_and_differ_in_the_rest(cha
 
 def test_resampling_draws_every_world_equally() -> None:
     """Seat 0 holds two of six cards: the other holds any two of the other four, six hands."""
-    game = make_game({**TINY, "lowest_rank": "Q"}, settings={"dealer": 0})
+    game = make_game({**TINY, "lowest_rank": "Q"}, dealer=0)
     state, rng = game.new_initial_state(), random.Random(7)
     while state.is_chance_node():
         state.apply_action(state.chance_outcomes()[0][0])
@@ -324,7 +334,7 @@ def test_rewards_add_up_to_the_returns(chance: str) -> None:
     """As OpenSpiel counts them: after each decision, chance nodes left out; so does its rl_environment."""
     rng = random.Random(8)
     for rules in rule_sets():
-        game = make_game(rules, settings={"chance": chance})
+        game = make_game(rules, chance=chance)
         total = np.zeros(rules.players)
         state = game.new_initial_state()
         for state in play_out(game, rng):
@@ -375,8 +385,8 @@ def test_linear_programme_cfr_and_best_response_agree(tiny: Any) -> None:
     solver = cfr.CFRPlusSolver(tiny)
     for _ in range(20):
         solver.evaluate_and_update_policy()
-    average = solver.average_policy()
-    assert exploitability.exploitability(tiny, average) < 0.15 < exploitability.exploitability(tiny, policies.TabularPolicy(tiny))
+    average, uniform = solver.average_policy(), policies.TabularPolicy(tiny)
+    assert exploitability.exploitability(tiny, average) < 0.15 < exploitability.exploitability(tiny, uniform)
     reached = expected_game_score.policy_value(tiny.new_initial_state(), [average] * 2)[0]
     assert reached == pytest.approx(value, abs=0.15)
 
@@ -391,7 +401,7 @@ def test_solvers_in_cpp(tiny: Any) -> None:
 
 
 def test_mccfr_on_sampled_chance() -> None:
-    game = make_game({"preset": "german", "players": 2, "hand_size": 1, **ONE_DEAL}, settings={"chance": "sampled", "rng_seed": 1})
+    game = make_game({"preset": "german", "players": 2, "hand_size": 1, **ONE_DEAL}, chance="sampled", rng_seed=1)
     solver = external_sampling_mccfr.ExternalSamplingSolver(game)
     for _ in range(100):
         solver.iteration()
@@ -438,7 +448,7 @@ def test_search_bots_play(rules: Any) -> None:
 
 def test_is_mcts_finds_the_card_that_wins() -> None:
     """Seat 0 plays alone for one trick and holds the two aces of a pack of four cards: either wins, so it bids both tricks."""
-    game = make_game(TINY, settings={"dealer": 1})
+    game = make_game(TINY, dealer=1)
     state = game.new_initial_state()
     for card in ("AC", "AD", "KC", "KD"):
         state.apply_action(ne.action_id(card) - ne.action_id("2C"))
@@ -459,13 +469,13 @@ def test_a_bot_enters_a_tournament_by_name_and_the_result_can_be_repeated() -> N
     assert not results[0].forfeits
 
 
-BOT = '''
+BOT = """
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 from napoleon_env.adapters.open_spiel import BotPlayer
 
 def uniform(*, rules):
     return BotPlayer(lambda game, seat, rng: UniformRandomBot(seat, rng), rules)
-'''
+"""
 
 
 def test_any_bot_enters_from_a_file(tmp_path: Path) -> None:
@@ -478,7 +488,7 @@ def test_any_bot_enters_from_a_file(tmp_path: Path) -> None:
 def test_a_bot_sees_what_its_seat_knows_and_only_one_possible_rest() -> None:
     """In every deal of a match: its own information is the true one, the others' cards are drawn anew."""
     rules = Ruleset.make("russian", players=3, deals=3)
-    rng, shown, true = random.Random(9), [], []
+    rng, shown, honest = random.Random(9), [], []
 
     class Watching(pyspiel.Bot):
         def step(self, state: Any) -> int:
@@ -492,13 +502,12 @@ def test_a_bot_sees_what_its_seat_knows_and_only_one_possible_rest() -> None:
         assert seat is not None
         action = player.act(match.view(seat, seed=rng.getrandbits(32)))
         assert action == match.legal_ids()[0]
-        seen = shown[-1].match
-        assert np.array_equal(shown[-1].information_state_tensor(seat), ne.observation.observe(match.state, rules, seat).observation)
-        assert (seen.view(seat).hand, seen.log if seat == match.declarer else None) == (
-            match.view(seat).hand, match.log if seat == match.declarer else None,
-        )  # fmt: skip
-        assert (seen.scores, seen.pot, seen.dealer, seen.deal_number) == (match.scores, match.pot, match.dealer, match.deal_number)
-        true.append(seen.hands == match.hands)
+        observation = observe(match.state, rules, seat).observation
+        assert np.array_equal(shown[-1].information_state_tensor(seat), observation)
+        seen, true_view = shown[-1].match.view(seat), match.view(seat)
+        for what in ("hand", "log", "scores", "pot", "dealer", "deal_number", "drawn"):
+            assert getattr(seen, what) == getattr(true_view, what)
+        honest.append(shown[-1].match.hands == match.hands)
         match.play(Habits.draw(rng, rules).choose(rng, match.legal(), match.deal_number))
-    assert true.count(False) > len(true) / 2
+    assert honest.count(False) > len(honest) / 2
     assert {state.match.deal_number for state in shown} >= {0, 1, 2}
