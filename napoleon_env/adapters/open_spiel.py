@@ -33,7 +33,8 @@ Tested with open-spiel 2.0.2, which has these limits for games in Python:
 * sequence_form_lp needs cvxpy and ecos, which open-spiel does not ask for.
 """
 
-# pyright: reportMissingImports=false  (open-spiel is an extra)
+# open-spiel is an extra, so pyright may not find it.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 
@@ -201,7 +202,7 @@ class NapoleonGame(pyspiel.Game):
     """
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
-        given = {name: value for name, value in (params or {}).items() if value not in (NO_NUMBER, "")}
+        given = {name: value for name, value in (params or {}).items() if value not in (NO_NUMBER, "", None)}
         self.rules: Final = _ruleset(given)
         chance = given.get("chance", CHANCES[n_deals(self.rules) > EXPLICIT_DEALS])
         if chance not in CHANCES:
@@ -369,10 +370,14 @@ class NapoleonState(pyspiel.State):
         return f"deal {CARDS[action]} to {len(self._dealt) // self.match.rules.hand_size}"
 
     def __str__(self) -> str:
-        deals = [_told(deal, range(deal.rules.players), public=True) for deal in self._deals()]
-        dealt = " ".join(CARDS[card] for card in self._dealt)
-        waits = {"draw": f" {ACTION_NAMES[self._laid]}", "cards": f"\ndealt {dealt}"}.get(self.waits_for or "", "")
-        return "\n".join(deals) + waits
+        match, players = self.match, self.match.rules.players
+        lines = [_told(deal, range(players), public=True) for deal in self._deals()]
+        if self.waits_for == "draw":
+            lines.append(ACTION_NAMES[self._laid])
+        elif self.waits_for == "cards" and self.get_game().explicit:
+            dealer = (match.dealer + (match.deal_number >= 0)) % players  # the deal passes to the left
+            lines.append(f"dealer {dealer}, dealt {' '.join(CARDS[card] for card in self._dealt)}")
+        return "\n".join(lines)
 
     def _deals(self) -> list[Situation]:
         """The deals in order, the one being played last."""

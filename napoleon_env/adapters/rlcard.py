@@ -26,7 +26,8 @@ Tested with rlcard 1.2.0, which has these defects:
   (rlcard/agents/__init__.py, `distutils`).
 """
 
-# pyright: reportMissingImports=false  (rlcard is an extra)
+# rlcard is an extra, so pyright may not find it.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 
