@@ -6,8 +6,9 @@
     env = rlcard.make("napoleon", config={"rules": "german", "players": 3, "seed": 1, "allow_step_back": True})
 
 `config` may hold `rules` (a preset's name, a `Ruleset` or a record's header), fields of the rule set to change, `suit_order`
-("fixed" or "canonical") and RLCard's own `seed` and `allow_step_back`. A game is a match: `seed(s)` leads to match 0 of the
-seed s, as in the other environments, and each `reset()` goes on to the next one. Payoffs are the scores at its end.
+("fixed" or "canonical"), `stream` ("train" or "evaluation") and RLCard's own `seed` and `allow_step_back`. A game is a match:
+`seed(s)` leads to match 0 of the seed s, as in the other environments, and each `reset()` goes on to the next one. Payoffs are
+the scores at its end.
 
 A state holds `obs`, int8 (OBSERVATION_SIZE,); `legal_actions`, the ids (empty for a seat that is not to act), and
 `raw_legal_actions`, their names; `raw_obs`, the seat's `View`; and `action_record`, the names of what was done, by whom. An
@@ -44,7 +45,7 @@ from napoleon_env.notation import ACTION_NAMES, CARDS, N_ACTIONS
 from napoleon_env.observation import OBSERVATION_SIZE, is_canonical, observe, true_action
 from napoleon_env.ruleset import Ruleset
 
-OWN_SETTINGS: Final = ("seed", "allow_step_back", "rules", "suit_order")
+OWN_SETTINGS: Final = ("seed", "allow_step_back", "rules", "suit_order", "stream")
 """Keys of `config` that are no fields of a rule set."""
 
 
@@ -62,16 +63,17 @@ class Game:
 
     allow_step_back = False
 
-    def __init__(self, rules: Ruleset) -> None:
+    def __init__(self, rules: Ruleset, stream: str) -> None:
         self.rules: Final = rules
+        self.stream: Final = stream
         self.seed, self.number = 0, 0
-        self.match = Match(rules, seed=0)
+        self.match = Match(rules, seed=0, stream=stream)
         self._before: list[tuple[Match, int]] = []
         self._seat = 0
 
     def init_game(self) -> tuple[int, int]:
         """Begin the next match of the seed."""
-        self.match = Match(self.rules, seed=self.seed, number=self.number)
+        self.match = Match(self.rules, seed=self.seed, stream=self.stream, number=self.number)
         self.number += 1
         self._before = []
         return self._look()
@@ -130,7 +132,7 @@ class NapoleonEnv(Env):
     def __init__(self, config: dict[str, Any]) -> None:
         changes = {name: value for name, value in config.items() if name not in OWN_SETTINGS}
         self.name = "napoleon"
-        self.game = Game(Ruleset.make(config.get("rules", "german"), **changes))
+        self.game = Game(Ruleset.make(config.get("rules", "german"), **changes), config.get("stream", "train"))
         self._canonical = is_canonical(config.get("suit_order", "fixed"))
         super().__init__(config)
         self.state_shape = [[OBSERVATION_SIZE]] * self.num_players

@@ -68,10 +68,14 @@ def test_each_reset_is_the_next_match_of_the_seed() -> None:
     env.seed(9)
     env.reset()
     assert env.game.match.hands == ne.Match("german", seed=9).hands
+    env = make(stream="evaluation")
+    env.reset()
+    assert env.game.match.hands == ne.Match("german", seed=1, stream="evaluation").hands
 
 
 @pytest.mark.parametrize(
-    ("config", "error"), [({"players": 9}, RulesetError), ({"seed": -1}, SeedError), ({"bots": 1}, RulesetError)]
+    ("config", "error"),
+    [({"players": 9}, RulesetError), ({"seed": -1}, SeedError), ({"bots": 1}, RulesetError), ({"stream": "x"}, SeedError)],
 )
 def test_what_does_not_fit_is_refused(config: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
