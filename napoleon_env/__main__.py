@@ -62,6 +62,7 @@ Memory = Annotated[int | None, typer.Option(metavar="MIB", help="Of the solver's
 TimeMs = Annotated[
     float | None, typer.Option("--time-ms", metavar="MS", help="For one decision; what is not exact then says so.")
 ]
+Language = Annotated[str | None, typer.Option("--lang", metavar="LANG", help="en, de, pt, ru; the rule text's own without.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -388,6 +389,56 @@ def analyse(
     print_table(analysis.summary_table(total))
     if total.inexact:
         print(f"Not exact: at {total.inexact:,} decisions the time was over first.")
+
+
+@app.command()
+def view(
+    file: Annotated[str, typer.Argument(metavar="FILE", help='Match records, one a line; "-" is standard input.')],
+    match: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the match in line N of the file, counted from 1.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(metavar="PAGE", help="The page; without, FILE with .html at its end.")] = None,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the page on this machine instead of writing it.")] = False,
+    port: Annotated[int | None, typer.Option(metavar="N", help="Of --serve; a free one without.")] = None,
+    agent: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Whose probabilities stand beside every decision: path.onnx, rule, ...")
+    ] = None,
+    no_worth: Annotated[
+        bool, typer.Option("--no-worth", help="Leave out what every choice is worth with open cards (double dummy).")
+    ] = False,
+    time_ms: TimeMs = None,
+    language: Language = None,
+) -> None:
+    """Write a page that shows matches step by step; it opens from disk, and nothing is fetched."""
+    from napoleon_env.record import Disagreement, RecordError, read_record, read_records
+    from napoleon_env.roster import RosterError
+    from napoleon_env.solver import Solver, SolverError
+    from napoleon_env.viewer.page import PageError, checked_language, match_page, policy_player
+
+    if out is not None and serve:
+        raise CommandError("--out writes a page and --serve serves it: give one of the two")
+    if port is not None and not serve:
+        raise CommandError("--port goes with --serve")
+    path = out or ("match.html" if file == "-" else f"{file.removesuffix('.jsonl')}.html")
+    if not serve:
+        check_writable("--out", path)
+    with refused(RecordError, RosterError, SolverError, PageError), refused(Disagreement, code=1):
+        player = None if agent is None else policy_player(agent)
+        numbered = read_records(file) if match is None else [(match, read_record(file, match))]
+        name = "standard input" if file == "-" else os.path.basename(file)
+        page = match_page(
+            ((f"{name} · {line}", record) for line, record in numbered),
+            language=checked_language(language), solver=None if no_worth else Solver(), player=player, time_ms=time_ms,
+        )  # fmt: skip
+    if not serve:
+        with open(path, "w", encoding="utf-8") as page_file:
+            page_file.write(page)
+        print(printable(path))
+        return
+    from napoleon_env.viewer.server import ServeError, serve_page
+
+    with refused(ServeError):
+        serve_page(page, port=port or 0, say=lambda address: print(f"{address}  (Ctrl-C ends it)", flush=True))
 
 
 @app.command()

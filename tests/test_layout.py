@@ -43,10 +43,10 @@ ORDER = (
     "aec_env",
     "gym_env",
     "tournament",
-    "report",
     "analysis",
     "adapters",
     "viewer",
+    "report",
     "bench",
     "__main__",
 )
