@@ -435,10 +435,68 @@ def view(
             page_file.write(page)
         print(printable(path))
         return
-    from napoleon_env.viewer.server import ServeError, serve_page
-
+    try:
+        from napoleon_env.viewer.server import ServeError, serve_page
+    except ModuleNotFoundError as error:
+        raise CommandError(f"--serve needs {error.name}: pip install 'napoleon-env[play]'") from None
     with refused(ServeError):
         serve_page(page, port=port or 0, say=lambda address: print(f"{address}  (Ctrl-C ends it)", flush=True))
+
+
+@app.command()
+def play(
+    players: Annotated[
+        str,
+        typer.Option(
+            "--players",
+            metavar="SPECS",
+            help="Who sits in seat 0, 1, ..., with commas between; human is a person, the others as in tournaments.",
+        ),
+    ] = "human,counting,counting,counting",
+    preset: Annotated[str, typer.Option("--rules", metavar="PRESET", help="german, portuguese, russian, english.")] = "german",
+    settings: Settings = None,
+    deals: Annotated[int, typer.Option(metavar="N", help="Deals of the match.")] = 8,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Of the deals; drawn without.")] = None,
+    terminal: Annotated[bool, typer.Option("--terminal", help="In this terminal instead of a browser.")] = False,
+    practice: Annotated[bool, typer.Option("--practice", help="Decisions may be taken back.")] = False,
+    hint: Annotated[str, typer.Option(metavar="SPEC", help="The player that gives hints.")] = "pimc",
+    out: Annotated[str | None, typer.Option(metavar="FILE", help="Record of the match; napoleon-TIME.jsonl without.")] = None,
+    host: Annotated[str, typer.Option(help="Where to listen; other machines can reach it only if this says so.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="0 takes a free one.")] = 8765,
+    language: Language = None,
+) -> None:
+    """Sit down at a table with any players: in the browser, or in the terminal."""
+    import time
+
+    from napoleon_env.roster import RosterError, split_specs
+    from napoleon_env.viewer.game import Game, GameError
+    from napoleon_env.viewer.page import PageError, checked_language
+    from napoleon_env.viewer.words import OF_PRESET
+
+    path = time.strftime("napoleon-%Y%m%d-%H%M%S.jsonl") if out is None else out
+    check_writable("--out", path)
+    specs = split_specs(players)
+    rules = make_ruleset(preset, [*(settings or ()), f"players={len(specs)}", f"deals={deals}"])
+    with refused(PageError):
+        language = checked_language(language) or OF_PRESET[rules.preset]
+    with refused(RosterError, GameError):
+        game = Game(rules, specs, seed=seed, hint=hint, practice=practice, path=path)
+    if terminal:
+        from napoleon_env.viewer.terminal import play_here
+
+        with refused(GameError):
+            play_here(game, language)
+        return
+    try:
+        from napoleon_env.viewer.server import GameServer, ServeError
+    except ModuleNotFoundError as error:
+        raise CommandError(f"playing in a browser needs {error.name}: pip install 'napoleon-env[play]', or --terminal") from None
+    with refused(ServeError, GameError):
+        server = GameServer(game, language=language, host=host, port=port)
+        for seat in game.people:
+            print(f"seat {seat}  {server.url(seat)}", flush=True)
+        print(f"The match is saved as {printable(path)}; Ctrl-C ends it.", flush=True)
+        server.run()
 
 
 @app.command()

@@ -26,6 +26,7 @@ _TABLE: Final[dict[str, tuple[str, str, str, str]]] = {
     "face down": ("face down", "verdeckt", "fechada", "рубашкой вверх"),
     "none": ("none", "keine", "nenhuma", "нет"),
     # The table.
+    "title": ("Napoleon", "Napoleon", "Napoleão", "Наполеон"),
     "table": ("Table", "Tisch", "Mesa", "Стол"),
     "seat": ("Seat {seat}", "Platz {seat}", "Lugar {seat}", "Место {seat}"),
     "you": ("You", "Du", "Você", "Вы"),

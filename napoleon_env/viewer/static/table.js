@@ -142,7 +142,7 @@ function seatPart(game, frame, seat, style, own) {
   return h("div", { class: classes, role: "group", "aria-label": roles, style: { ...style, "--step": step } },
     h("ul", { class: "hand", "aria-label": say("cards") }, hand.map((name) => h("li", {}, handCard(game, frame, seat, name)))),
     h("div", { class: "plate", "aria-hidden": "true" },
-      h("span", { class: "name" }, game.names[seat] || shortName(game, seat)),
+      h("span", { class: "name" }, game.names[seat] ? [h("b", {}, seat), " ", game.names[seat]] : shortName(game, seat)),
       frame.dealer === seat && h("span", { class: "button", title: say("dealer") }, capital(say("dealer")).charAt(0)),
       declares && h("span", { class: "badge" }, contractText(frame.contract), frame.trump && suitSign(frame.trump)),
       frame.won[seat] > 0 && h("span", { class: "won", title: say("tricks") }, "▮".repeat(frame.won[seat]))),

@@ -109,6 +109,8 @@ function viewer(root, matches, start = 0) {
       go(moves[keys[event.key]]());
     }
   });
+  const wanted = /^#deal=(\d+)$/.exec(location.hash);
+  at = wanted ? Math.max(0, frames().findIndex((frame) => frame.deal === Number(wanted[1]) - 1)) : 0;
   draw();
   return { show: (match) => { number = match; at = 0; draw(); } };
 }
