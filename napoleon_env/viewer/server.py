@@ -58,6 +58,8 @@ class Address:
     """
 
     def __init__(self, host: str, port: int) -> None:
+        if not 0 <= port < 1 << 16:
+            raise ServeError(f"port {port} must be a whole number from 0 to 65535")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             self.socket = socket.create_server((host, port), family=family)
@@ -65,8 +67,6 @@ class Address:
             if error.errno == errno.EADDRINUSE:
                 raise ServeError(f"port {port} of {host} is used already, by another server: take another with --port") from None
             raise ServeError(f"port {port} of {host} cannot be opened: {error.strerror or error}") from None
-        except OverflowError:
-            raise ServeError(f"port {port} must be a whole number from 0 to 65535") from None
         self.port = self.socket.getsockname()[1]
         self.loopback = host in LOOPBACK
         self.url = f"http://{_bracketed(host)}:{self.port}/"
