@@ -495,7 +495,9 @@ def play(
     try:
         from napoleon_env.viewer.server import GameServer, ServeError
     except ModuleNotFoundError as error:
-        raise CommandError(f"playing in a browser needs {error.name}: pip install 'napoleon-env[play]', or --terminal") from None
+        raise CommandError(
+            f"playing in a browser needs {error.name}: pip install 'napoleon-env[play]', or --terminal"
+        ) from None
     with refused(ServeError, GameError):
         server = GameServer(game, language=language, host=host, port=port)
         for seat in game.people:

@@ -109,7 +109,7 @@ def test_no_name_shows_where_a_players_file_lies(tmp_path: Path) -> None:
 
 @contextmanager
 def served(game: Game, **how: Any) -> Iterator[GameServer]:
-    server = GameServer(game, language="en", **how)
+    server = GameServer(game, **{"language": "en", **how})
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -299,8 +299,10 @@ def test_a_message_that_is_too_long_ends_the_connection_but_not_the_game() -> No
 @pytest.mark.parametrize("origin", ["http://example.org", "http://127.0.0.1:1", None])
 def test_a_page_from_elsewhere_is_refused(origin: str | None, caplog: pytest.LogCaptureFixture) -> None:
     with served(new_game()) as server:
-        with caplog.at_level(logging.WARNING, "napoleon_env.viewer"), pytest.raises(InvalidStatus, match="403"), seated(
-            server, 0, origin=origin
+        with (
+            caplog.at_level(logging.WARNING, "napoleon_env.viewer"),
+            pytest.raises(InvalidStatus, match="403"),
+            seated(server, 0, origin=origin),
         ):
             pass
         assert "from another page is refused" in caplog.text
@@ -316,7 +318,10 @@ def test_without_the_token_or_under_another_name_there_is_nothing() -> None:
         assert get(server.url(0), Host="evil.example")[0] == 403
         assert get(server.url(0), Origin="http://evil.example")[0] == 403
         assert get(f"{url}analysis?token={server.tokens[0]}")[0] == 404  # no deal is over yet
-        with pytest.raises(InvalidStatus, match="403"), connect(f"ws{url[4:]}table?token=x", origin=url.rstrip("/"), proxy=None):
+        with (
+            pytest.raises(InvalidStatus, match="403"),
+            connect(f"ws{url[4:]}table?token=x", origin=url.rstrip("/"), proxy=None),
+        ):
             pass
 
 
@@ -359,7 +364,9 @@ def test_a_player_that_fails_ends_the_game_with_a_sentence_and_the_record(tmp_pa
 # The command.
 
 
-def test_play_refuses_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_play_refuses_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     taken = Address("127.0.0.1", 0)
     for arguments, sentence in (
@@ -388,7 +395,9 @@ def test_a_match_in_the_terminal_speaks_the_language_of_its_rule_text(preset: st
     game = new_game(preset, "human,rule,rule", deals=2, path=str(tmp_path / "m.jsonl"), practice=True)
     shown: list[str] = []
     console = Console(width=100, file=_Writer(shown), force_terminal=False)
-    words = {"en": ("hint", "back"), "de": ("tipp", "zurück"), "pt": ("dica", "desfazer"), "ru": ("подсказка", "назад")}[language]
+    words = {"en": ("hint", "back"), "de": ("tipp", "zurück"), "pt": ("dica", "desfazer"), "ru": ("подсказка", "назад")}[
+        language
+    ]
     script = [*words, "?!"]
 
     def ask(prompt: str) -> str:

@@ -115,7 +115,9 @@ def test_the_winner_of_a_trick_is_the_highest_trump_or_card_of_its_suit() -> Non
 def test_every_case_of_the_rules_can_be_shown(path: Path) -> None:
     for _, record in read_records(path):
         frames = match_frames(record)
-        assert applied(json.loads(json.dumps(changes(frames)))) == [{**dict.fromkeys(applied(changes(frames))[i]), **now} for i, now in enumerate(frames)]
+        assert applied(json.loads(json.dumps(changes(frames)))) == [
+            {**dict.fromkeys(applied(changes(frames))[i]), **now} for i, now in enumerate(frames)
+        ]
         assert frames[-1]["scores"] == record["scores"]
 
 
@@ -194,7 +196,10 @@ def agent_with_value(value: float) -> bytes:
         helper.make_node("Mul", ["most", "zero"], ["none"]),
         helper.make_node("Add", ["none", "known"], ["value"]),
     ]
-    constants = [ramp, *(helper.make_tensor(n, TensorProto.FLOAT, [], [x]) for n, x in (("low", -1e9), ("zero", 0.0), ("known", value)))]
+    constants = [
+        ramp,
+        *(helper.make_tensor(n, TensorProto.FLOAT, [], [x]) for n, x in (("low", -1e9), ("zero", 0.0), ("known", value))),
+    ]
     sizes = (("observation", OBSERVATION_SIZE), ("action_mask", N_ACTIONS))
     inputs = [helper.make_tensor_value_info(name, TensorProto.INT8, ["batch", size]) for name, size in sizes]
     outputs = [

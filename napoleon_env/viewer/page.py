@@ -135,4 +135,3 @@ def _static(name: str) -> str:
 def _script_json(value: Any) -> str:
     """JSON that nothing in it can end the script element of."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-

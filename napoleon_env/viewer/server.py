@@ -65,7 +65,9 @@ class Address:
             self.socket = socket.create_server((host, port), family=family)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise ServeError(f"port {port} of {host} is used already, by another server: take another with --port") from None
+                raise ServeError(
+                    f"port {port} of {host} is used already, by another server: take another with --port"
+                ) from None
             raise ServeError(f"port {port} of {host} cannot be opened: {error.strerror or error}") from None
         self.port = self.socket.getsockname()[1]
         self.loopback = host in LOOPBACK
@@ -110,7 +112,12 @@ def _forbidden() -> Response:
 
 def _run(app: Starlette, address: Address, on_start: Callable[[uvicorn.Server], None] | None = None) -> None:
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, ws="websockets-sansio", ws_max_size=LONGEST_MESSAGE, timeout_graceful_shutdown=1
+        app,
+        log_level="warning",
+        access_log=False,
+        ws="websockets-sansio",
+        ws_max_size=LONGEST_MESSAGE,
+        timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
     if on_start:
@@ -155,7 +162,9 @@ class GameServer:
         """
         routes = [Route("/", self._page), Route("/analysis", self._analysis), WebSocketRoute("/table", self._table)]
         try:
-            _run(Starlette(routes=routes, lifespan=self._lifespan), self.address, lambda server: setattr(self, "_server", server))
+            _run(
+                Starlette(routes=routes, lifespan=self._lifespan), self.address, lambda server: setattr(self, "_server", server)
+            )
         finally:
             self.game.close()
         if self.failure:

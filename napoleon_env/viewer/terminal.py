@@ -122,7 +122,9 @@ class Here:
             facts.append(f"{self.say('pot')} {frame['pot']}")
         if frame["declarer"] is not None:
             key = "highest" if frame["phase"] == "auction" else "contract"
-            facts.append(f"{self.say(key)}: {self.say('seat', seat=frame['declarer'])} {action_text(language, frame['contract'])}")
+            facts.append(
+                f"{self.say(key)}: {self.say('seat', seat=frame['declarer'])} {action_text(language, frame['contract'])}"
+            )
         if frame["trump"]:
             facts.append(f"{self.say('trump')} {suit_text(language, frame['trump'])} {SYMBOLS[frame['trump']]}")
         self.print(" · ".join(facts), "bold")

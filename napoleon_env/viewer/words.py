@@ -41,7 +41,7 @@ _TABLE: Final[dict[str, tuple[str, str, str, str]]] = {
     "no trump": ("no trump", "kein Trumpf", "sem trunfo", "без козыря"),
     "contract": ("contract", "Ansage", "declaração", "игра"),
     "highest": ("highest bid", "höchste Ansage", "maior declaração", "высшая игра"),
-    "auction": ("Auction", "Ansage", "Declarações", "Объявления"),
+    "auction": ("Auction", "Ansagen", "Declarações", "Объявления"),
     "tricks played": ("Tricks", "Stiche", "Vezes", "Взятки"),
     "pot": ("pot", "Topf", "bolo", "клад"),
     "stock": ("stock", "Rest", "resto do baralho", "колода"),

@@ -20,7 +20,7 @@ function build(element, attributes, children) {
     else if (name === "style") for (const [key, x] of Object.entries(value)) element.style.setProperty(key, x);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
@@ -47,18 +47,19 @@ function suitSign(suit, label = suitName(suit)) {
 
 // A card as a picture, 50 by 72; null is a card's back.
 function card(name, label = name ? spoken(name) : say("face down")) {
+  const named = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" };
   const edge = svg("rect", { x: 0.5, y: 0.5, width: 49, height: 71, rx: 5, class: "paper" });
   if (name === null) {
     const lines = [];
     for (let i = -64; i < 42; i += 7) lines.push(`M${Math.max(4, 4 + i)} ${Math.max(4, 4 - i)}L${Math.min(46, 68 + i)} ${Math.min(68, 46 - i)}`);
     for (let i = 4; i < 110; i += 7) lines.push(`M${Math.min(46, i)} ${Math.max(4, i - 42)}L${Math.max(4, i - 64)} ${Math.min(68, i)}`);
     const back = [svg("rect", { x: 4, y: 4, width: 42, height: 64, rx: 3, class: "back" }), svg("path", { d: lines.join(""), class: "lattice" })];
-    return svg("svg", { class: "card", viewBox: "0 0 50 72", role: "img", "aria-label": label }, edge, back);
+    return svg("svg", { class: "card", viewBox: "0 0 50 72", ...named }, edge, back);
   }
   const rank = shown(name).slice(0, -1);
   const text = svg("text", { x: rank.length > 1 ? 2.5 : 4.5, y: 18.5, class: rank.length > 1 ? "rank wide" : "rank" }, rank);
   const pips = [pip(name[1], 10.5, 29, 13), pip(name[1], 32, 50, 29)];
-  return svg("svg", { class: `card suit-${name[1]}`, viewBox: "0 0 50 72", role: "img", "aria-label": label }, edge, text, pips);
+  return svg("svg", { class: `card suit-${name[1]}`, viewBox: "0 0 50 72", ...named }, edge, text, pips);
 }
 
 // Words of a frame.
@@ -219,7 +220,7 @@ function decisionPart(game, frame) {
   const rows = facts.rows.map(([action, chance, worth, loss]) => {
     const chosen = action === frame.chosen;
     const best = facts.best?.includes(action);
-    const marks = [chosen && say("chosen"), best && say("best")].filter(Boolean).join(", ");
+    const marks = [chosen && mark("●", "chosen"), best && mark("★", "best")];
     return h("tr", { class: `${chosen ? "chosen" : ""}${best ? " best" : ""}` },
       h("th", { scope: "row" }, h("span", { "aria-hidden": "true", class: cardClass(action) }, shown(action)), h("span", { class: "hidden" }, spoken(action))),
       columns[0] && h("td", { class: "chance" }, chance !== null && h("span", { class: "bar", style: { "--p": chance } }), chance === null ? "" : `${(100 * chance).toFixed(chance < 0.1 ? 1 : 0)} %`),
@@ -230,10 +231,13 @@ function decisionPart(game, frame) {
   return h("section", { class: "panel decision", "aria-label": say("decision") },
     h("h2", {}, `${say("decision")}: ${seatName(game, frame.to_act)}`, facts.value !== undefined && h("small", {}, say("value", { x: signed(facts.value) }))),
     h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": say("decision") },
-      h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("choice")), heads.map((key) => h("th", { scope: "col" }, say(key))), h("th", { scope: "col" }, h("span", { class: "hidden" }, say("chosen"))))), h("tbody", {}, rows))),
+      h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("choice")), heads.map((key) => h("th", { scope: "col" }, say(key))), h("td", {}))), h("tbody", {}, rows))),
     facts.exact === false && h("p", { class: "bad" }, say("inexact")),
+    h("p", { class: "note", "aria-hidden": "true" }, `● ${say("chosen")}`, facts.best && ` · ★ ${say("best")}`),
     columns[1] && h("p", { class: "note" }, say("worth note")));
 }
+
+const mark = (sign, word) => [h("span", { "aria-hidden": "true", title: say(word) }, sign), h("span", { class: "hidden" }, `${say(word)} `)];
 
 const cardClass = (action) => (/[CDHS]$/.test(action) ? `suit-${action.at(-1)}` : null);
 
@@ -247,6 +251,6 @@ function languagePart(changed) {
 function replace(parent, ...children) {
   const active = document.activeElement;
   const key = parent.contains(active) ? active.id || active.dataset.action : null;
-  parent.replaceChildren(...children.flat().filter(Boolean));
+  parent.replaceChildren(...children.flat(Infinity).filter(Boolean));
   if (key) [...parent.querySelectorAll("[id], [data-action]")].find((element) => element.id === key || element.dataset.action === key)?.focus();
 }
