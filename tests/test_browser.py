@@ -16,15 +16,19 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 from test_play import let_play, new_game, served
+from test_training_page import make_run
 from test_viewer import agent_with_value, played
 
 from napoleon_env import Ruleset, read_records, replay, write_records
 from napoleon_env.__main__ import run
 from napoleon_env.record import check, to_record
+from napoleon_env.report import write_html
 from napoleon_env.solver import Solver
+from napoleon_env.tournament import run_tournament, swing_records
 from napoleon_env.viewer.page import match_page
 from napoleon_env.viewer.server import GameServer
 from napoleon_env.viewer.words import OF_PRESET, text
+from train.page import Args, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -107,8 +111,10 @@ def fits(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     out = page.evaluate(
         """() => { const felt = document.querySelector('.table').getBoundingClientRect();
-        return [...document.querySelectorAll('.table .card, .plate')].map((card) => card.getBoundingClientRect())
-          .filter((r) => r.left < felt.left - 1 || r.right > felt.right + 1 || r.top < felt.top - 1 || r.bottom > felt.bottom + 1).length; }"""
+        const outside = (r) => r.left < felt.left - 1 || r.right > felt.right + 1
+          || r.top < felt.top - 1 || r.bottom > felt.bottom + 1;
+        const parts = [...document.querySelectorAll('.table .card, .plate')];
+        return parts.filter((part) => outside(part.getBoundingClientRect())).length; }"""
     )
     assert out == 0
 
@@ -154,8 +160,7 @@ def test_a_match_is_stepped_through_to_its_end_and_back(
 @pytest.mark.parametrize("preset", PRESETS)
 def test_keys_go_by_step_trick_and_deal(preset: str, pages: dict[str, str], open_page: Callable[..., Page]) -> None:
     page = open_page(pages[preset])
-    where = "(() => { const f = whole(DATA.matches[0].frames); return f.map((x) => [x.deal, x.tricks.length, Boolean(x.result)]); })()"
-    frames = page.evaluate(where)
+    frames = page.evaluate("whole(DATA.matches[0].frames).map((now) => [now.deal, now.tricks.length])")
 
     def at() -> int:
         now, total = map(int, re.findall(r"\d+", page.get_attribute(".controls", "aria-label") or ""))
@@ -269,6 +274,43 @@ def test_all_hands_and_calls_are_read_out(pages: dict[str, str], open_page: Call
         assert wanted in tree, wanted
     page.click("#go-forward")
     expect(page.locator("#story[aria-live=polite]")).to_have_text(re.compile(r"^Seat \d: (pass|\d)\. Seat \d to act, call$"))
+
+
+# Pages of numbers.
+
+
+def test_a_number_of_a_tournament_leads_to_the_deals_that_explain_it(tmp_path: Path, open_page: Callable[..., Page]) -> None:
+    file = tmp_path / "t.html"
+    players = ["rule", "random as <i>x</i>", "counting"]
+    result = run_tournament(players, players=3, deals=20)
+    write_html(result, file, swings=swing_records(result, players))
+    for size, scheme in ((DESKTOP, "light"), (PHONE, "dark")):
+        page = open_page(file.as_uri(), size, color_scheme=scheme, reduced_motion="reduce")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.locator("[data-intervals] svg").count() == 2
+        accessible(page)
+        page.click("[data-deals='0 1']")
+        expect(page.locator("#deals .table")).to_be_visible()
+        options = page.locator("#match option").all_inner_texts()
+        assert len(options) == len(page.evaluate("DATA.deals['0 1']"))
+        assert all("rule in seat" in option for option in options)
+        page.keyboard.press("ArrowRight")
+        accessible(page)
+        page.click("[data-deals='2']")
+        expect(page.locator("[aria-pressed=true]")).to_have_count(1)
+        assert "counting in seat" in page.locator("#match option").first.inner_text()
+
+
+def test_a_number_of_a_training_run_leads_to_the_deals_that_explain_it(tmp_path: Path, open_page: Callable[..., Page]) -> None:
+    file = write_page(Args(make_run(tmp_path), deals=4))
+    for size, scheme in ((DESKTOP, "dark"), (PHONE, "light")):
+        page = open_page(file.as_uri(), size, color_scheme=scheme, reduced_motion="reduce")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.locator("[data-curve] svg").count() == 2
+        accessible(page)
+        page.locator("[data-deals]").first.click()
+        expect(page.locator("#deals .table")).to_be_visible()
+        expect(page.locator("#deals h1")).to_be_focused()
 
 
 # A game.

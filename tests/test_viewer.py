@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,18 @@ def test_every_language_has_every_word_with_the_same_places_in_it() -> None:
                 assert len(there.split()) == len(english.split())
 
 
+def test_every_word_is_used_and_every_word_used_is_there() -> None:
+    folder = ROOT / "napoleon_env" / "viewer"
+    sources = "".join(path.read_text() for path in (*folder.rglob("*.js"), folder / "terminal.py"))
+    there = set(page_words()["en"]["text"])
+    named = set(re.findall(r"""(?:\bsay|self\.say)\(\s*["']([^"']+)["']""", sources))
+    assert named <= there
+    by_phase = {f"{phase}?" for phase in ("auction", "announce", "exchange", "trump")}  # of `question`
+    of_cards = {"suits", "suits of", "letters", "courts", "card", "trump is", "discard", "discards"}  # of `action_text`
+    listed = {key for key in there if re.search(rf"""["']{re.escape(key)}["']|\b{re.escape(key)}:""", sources)}
+    assert there - named - by_phase - of_cards - listed - set(ACTION_NAMES) == set()
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_two_actions_have_the_same_words(language: str) -> None:
     for spoken in (False, True):
@@ -96,7 +109,7 @@ def test_frames_follow_a_match_decision_by_decision(preset: str, players: int) -
     assert [end["scores"] for end in ends] == [deal.scores for deal in match.history]
     assert [end["pot"] for end in ends] == [deal.pot if match.rules.has_pot else None for deal in match.history]
     assert frames[-1]["winners"] == match.winners
-    for before, after in zip(frames, frames[1:], strict=False):
+    for before, after in pairwise(frames):
         if "chosen" in before:
             assert after["last"] == [before["to_act"], before["chosen"]]
         if before.get("chosen") in CARDS:

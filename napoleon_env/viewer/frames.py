@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from napoleon_env.analysis import Decision, analyse, deals_of, loss
-from napoleon_env.match import FinishedDeal, Match, View
+from napoleon_env.match import FinishedDeal, Match, Situation, View
 from napoleon_env.notation import ACTION_NAMES
 from napoleon_env.record import replay
 from napoleon_env.render import seen_table, trick_winner
@@ -59,7 +59,7 @@ def frame(match: Match | View, seat: int | None = None) -> Frame:
     }
 
 
-def result(deal: Match | View | FinishedDeal) -> Frame:
+def result(deal: Situation) -> Frame:
     """How a deal that is over ended."""
     ended = FinishedDeal(deal.rules, deal.state)
     return {"made": ended.made, "payoffs": ended.payoffs}

@@ -107,6 +107,53 @@ def match_page(
     return document("Napoleon", '<main id="viewer"></main>', {"matches": matches}, "view.js", language=chosen)
 
 
+def report_page(
+    title: str, body: Iterable[str], matches: Sequence[Mapping[str, Any]], deals: Mapping[str, Sequence[int]]
+) -> str:
+    """A page of numbers; a number of `explained` shows deals under the rest.
+
+    Args:
+        title: plain text, also the heading.
+        body: parts in HTML.
+        matches: of `match_data`.
+        deals: for each key of `explained`, the places of its matches in `matches`.
+    """
+    parts = [f"<h1>{html.escape(title)}</h1>", *body]
+    main = f'<main><div class="report">{"".join(parts)}</div><section id="deals" aria-label="Deals"></section></main>'
+    return document(title, main, {"matches": matches, "deals": deals}, "view.js", "report.js")
+
+
+def explained(number: str, key: str) -> str:
+    """A number, as HTML, that can be clicked to see the deals of `key`."""
+    return f'<button class="number" type="button" data-deals="{html.escape(key)}">{number}</button>'
+
+
+def panel(heading: str, *parts: str) -> str:
+    """A part of a report under its heading; `parts` are HTML."""
+    return f'<section class="panel"><h2>{html.escape(heading)}</h2>{"".join(parts)}</section>'
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "", label: str = "table") -> str:
+    """A table whose cells are HTML; the first cell of a row is its heading, and a cell may bring its own <td>."""
+    cells = "".join(f'<th scope="col">{cell}</th>' if cell else "<td></td>" for cell in head)
+    body = "".join("<tr>" + "".join(_cell(cell, first=i == 0) for i, cell in enumerate(row)) + "</tr>" for row in rows)
+    table = f'<table class="{kind}"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="scroll" tabindex="0" role="group" aria-label="{html.escape(label)}">{table}</div>'
+
+
+def _cell(cell: str, *, first: bool) -> str:
+    if cell.startswith("<td"):
+        return cell
+    return f'<th scope="row">{cell}</th>' if first else f"<td>{cell}</td>"
+
+
+def chart(kind: str, values: Any, caption: str = "", figure: str = "") -> str:
+    """A figure that `report.js` draws: "intervals" of rows [name, mean, low, high], or a "curve" of points [x, y]."""
+    data = html.escape(json.dumps(values), quote=True)
+    told = f"<figcaption><span>{html.escape(caption)}</span><b>{html.escape(figure)}</b></figcaption>" if caption else ""
+    return f'<figure class="chart" data-{kind}="{data}">{told}</figure>'
+
+
 def match_data(title: str, record: Mapping[str, Any], **computed: Any) -> dict[str, Any]:
     """A match as the viewer's script takes it; `computed` as `frames.match_frames` takes it."""
     rules = Ruleset.make(record["rules"])

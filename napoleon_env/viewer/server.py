@@ -1,8 +1,9 @@
 """The server of pages and games: on this machine alone unless told otherwise, a token in each address, one WebSocket a browser.
 
 Messages are JSON objects. From a browser: {"do": "act", "action": NAME, "version": N}, {"do": "hint", "version": N} and
-{"do": "back", "version": N}; anything else is refused and logged. To a browser: `Game.seen` of its seat with `away`, the people's
-seats without a browser; {"hint": NAME, "version": N}; {"refused": sentence}; {"failed": sentence}, after which the server ends.
+{"do": "back", "version": N}; anything else is refused and logged. To a browser: `Game.seen` of its seat with `away`, the
+people's seats without a browser; {"hint": NAME, "version": N}; {"refused": sentence}; {"failed": sentence}, after which the
+server ends.
 """
 
 from __future__ import annotations
@@ -223,7 +224,7 @@ class GameServer:
                     game.play(action)
                     await self._tell_all()
         except Exception as error:  # a player may raise anything
-            who = "" if isinstance(error, GameError) else f"a player failed ({game.specs[game.match.seat or 0]}): "
+            who = "" if isinstance(error, GameError) else f"a player failed ({game.names[game.match.seat or 0]}): "
             self.failure = f"{who}{shown(str(error), 300)[1:-1] or type(error).__name__}"
             _log.error("%s", self.failure)
             for browser in self._all():

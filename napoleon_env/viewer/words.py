@@ -24,7 +24,6 @@ _TABLE: Final[dict[str, tuple[str, str, str, str]]] = {
     "courts": ("jack queen king ace", "Bube Dame König Ass", "valete dama rei ás", "валет дама король туз"),
     "card": ("{rank} of {suit}", "{suit} {rank}", "{rank} de {suit}", "{rank} {suit}"),
     "face down": ("face down", "verdeckt", "fechada", "рубашкой вверх"),
-    "none": ("none", "keine", "nenhuma", "нет"),
     # The table.
     "title": ("Napoleon", "Napoleon", "Napoleão", "Наполеон"),
     "table": ("Table", "Tisch", "Mesa", "Стол"),
@@ -79,7 +78,7 @@ _TABLE: Final[dict[str, tuple[str, str, str, str]]] = {
     "void": ("Everyone passed", "Alle haben gepasst", "Todos disseram passo", "Все спасовали"),
     "winners": ("Won by {who}", "Gewonnen: {who}", "Ganha: {who}", "Победа: {who}"),
     "over": ("The match is over", "Die Partie ist zu Ende", "Fim da partida", "Партия окончена"),
-    "unfinished": ("The match was broken off here", "Hier wurde die Partie abgebrochen", "A partida parou aqui", "Партия прервана"),
+    "unfinished": ("The match was broken off here", "Hier brach die Partie ab", "A partida parou aqui", "Партия прервана"),
     # The viewer.
     "hands": ("Hands", "Blätter", "Mãos", "Карты игроков"),
     "open": ("all open", "alle offen", "todas abertas", "все открыты"),
@@ -112,10 +111,12 @@ _TABLE: Final[dict[str, tuple[str, str, str, str]]] = {
     "best": ("best", "beste", "melhor", "лучшее"),
     "inexact": ("time ran out", "Zeit abgelaufen", "tempo esgotado", "не хватило времени"),
     "worth note": (
-        "Open cards: what the declarer is paid if all play on at their best with every card seen. Loss: what the choice gave away.",
+        "Open cards: what the declarer is paid if all play on at their best with every card seen. "
+        "Loss: what the choice gave away.",
         "Offene Karten: was der Alleinspieler erhält, wenn alle mit offenen Karten bestmöglich spielen. "
         "Verlust: was die Wahl verschenkt.",
-        "Cartas abertas: o que o declarante recebe se todos jogam o melhor com as cartas à vista. Perda: o que a escolha custou.",
+        "Cartas abertas: o que o declarante recebe se todos jogam o melhor com as cartas à vista. "
+        "Perda: o que a escolha custou.",
         "Открытые карты: что получит объявивший игру, если все играют лучшим образом в открытую. Потеря: цена выбора.",
     ),
     # Playing.
@@ -128,14 +129,14 @@ _TABLE: Final[dict[str, tuple[str, str, str, str]]] = {
     "go on": ("Go on", "Weiter", "Continuar", "Дальше"),
     "analysis": ("Analysis", "Analyse", "Análise", "Разбор"),
     "analysis of": ("Analysis of this deal", "Analyse dieser Runde", "Análise desta rodada", "Разбор сдачи"),
-    "whole match": ("The whole match", "Die ganze Partie", "A partida inteira", "Вся партия"),
     "saved": ("Saved as {file}", "Gespeichert als {file}", "Salva em {file}", "Записано в {file}"),
     "speed": ("Speed", "Tempo", "Velocidade", "Скорость"),
     "slow": ("slow", "langsam", "lenta", "медленно"),
     "normal": ("normal", "normal", "normal", "обычно"),
     "at once": ("at once", "sofort", "imediata", "сразу"),
     "connecting": (
-        "No connection; trying again …", "Keine Verbindung; neuer Versuch …", "Sem conexão; nova tentativa …", "Нет связи; новая попытка …",
+        "No connection; trying again …", "Keine Verbindung; neuer Versuch …",
+        "Sem conexão; nova tentativa …", "Нет связи; новая попытка …",
     ),
     "refused": ("Not possible: {why}", "Nicht möglich: {why}", "Não é possível: {why}", "Нельзя: {why}"),
     "commands": (

@@ -27,9 +27,8 @@ const ICONS = {
   back: "M16 4l-8 8l8 8", forward: "M8 4l8 8l-8 8",
 };
 
-function viewer(root, matches, start = 0) {
-  const games = matches.map((match) => ({ ...match, frames: whole(match.frames) }));
-  let number = start, at = 0, seat = null;
+function viewer(root, matches) {
+  let games = [], number = 0, at = 0, seat = null;
 
   const frames = () => games[number].frames;
   const isTrick = (i) => i === 0 || i === frames().length - 1 || frames()[i].result || frames()[i].deal !== frames()[i - 1].deal ||
@@ -109,10 +108,15 @@ function viewer(root, matches, start = 0) {
       go(moves[keys[event.key]]());
     }
   });
-  const wanted = /^#deal=(\d+)$/.exec(location.hash);
-  at = wanted ? Math.max(0, frames().findIndex((frame) => frame.deal === Number(wanted[1]) - 1)) : 0;
-  draw();
-  return { show: (match) => { number = match; at = 0; draw(); } };
+  function show(chosen, deal = 0) {
+    games = chosen.map((match) => ({ ...match, frames: whole(match.frames) }));
+    number = 0;
+    at = Math.max(0, frames().findIndex((frame) => frame.deal === deal));
+    seat = null;
+    draw();
+  }
+  show(matches, Number(/^#deal=(\d+)$/.exec(location.hash)?.[1] ?? 1) - 1);
+  return show;
 }
 
 if (document.getElementById("viewer")) viewer(document.getElementById("viewer"), DATA.matches);
