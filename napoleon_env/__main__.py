@@ -480,6 +480,8 @@ def play(
 
     path = time.strftime("napoleon-%Y%m%d-%H%M%S.jsonl") if out is None else out
     check_writable("--out", path)
+    if os.path.exists(path):
+        raise CommandError(f"--out {path}: it is there already, and this match would take its place")
     specs = split_specs(players)
     rules = make_ruleset(preset, [*(settings or ()), f"players={len(specs)}", f"deals={deals}"])
     with refused(PageError):

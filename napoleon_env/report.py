@@ -24,7 +24,7 @@ from napoleon_env.result import Result
 from napoleon_env.schedule import Schedule
 from napoleon_env.solver import Solver
 from napoleon_env.statistics import LEVEL, Estimate
-from napoleon_env.viewer.page import chart, explained, html_table, match_data, panel, report_page
+from napoleon_env.viewer.page import chart, explained, fold, html_table, match_data, panel, report_page
 
 CONTRACTS: Final = {level: ACTION_NAMES[core.CALL_AT_LEVEL[level]] for level in range(1, core.N_LEVELS)}
 """Names of contracts by level."""
@@ -371,7 +371,7 @@ def write_html(
         panel("Balance", _html_balance(result)),
         _html_forfeits(result),
         panel("Deals with the largest differences", *(_html_records(*swing) for swing in swings)) if swings else "",
-        panel("How it was made", *made),
+        fold("How it was made", *made),
     ]
     with open(path, "w", encoding="utf-8") as file:
         file.write(report_page("Napoleon tournament", body, matches, deals))

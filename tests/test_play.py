@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+import signal
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -13,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example import EXAMPLE
 from rich.console import Console
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -20,7 +25,7 @@ from websockets.sync.client import ClientConnection, connect
 from napoleon_env import Ruleset, read_records, replay
 from napoleon_env.__main__ import run
 from napoleon_env.notation import CARDS
-from napoleon_env.record import check
+from napoleon_env.record import check, write_records
 from napoleon_env.viewer.game import Game, GameError
 from napoleon_env.viewer.server import LONGEST_MESSAGE, Address, GameServer, ServeError
 from napoleon_env.viewer.terminal import play_here
@@ -369,6 +374,7 @@ def test_play_refuses_in_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     taken = Address("127.0.0.1", 0)
+    (tmp_path / "there.jsonl").write_text("")
     for arguments, sentence in (
         (["--players", "rule,rule"], "nobody sits at the table"),
         (["--players", "human"], "players=1 must be a whole number from 2 to 6"),
@@ -376,6 +382,7 @@ def test_play_refuses_in_one_sentence(
         (["--lang", "fr"], "language 'fr' does not exist"),
         (["--out", "no/such.jsonl"], "there is no folder no"),
         (["--port", str(taken.port)], f"port {taken.port} of 127.0.0.1 is used already"),
+        (["--out", "there.jsonl"], "--out there.jsonl: it is there already"),
         (["--rules", "polish"], "preset 'polish' does not exist"),
     ):
         assert run(["play", "--hint", "rule", *arguments]) == 2
@@ -383,7 +390,41 @@ def test_play_refuses_in_one_sentence(
         assert sentence in error
         assert error.count("\n") == 1
     taken.socket.close()
-    assert not list(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["there.jsonl"]
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command in a process of its own, and the address that it prints; interrupted at the end as by Ctrl-C."""
+    command = [sys.executable, "-m", "napoleon_env", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            (address,) = re.findall(r"http\S+", process.stdout.readline())
+            yield process, address
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
+        assert process.returncode in (0, 130)
+
+
+def test_view_serves_a_page_to_who_has_its_address(tmp_path: Path) -> None:
+    write_records(tmp_path / "m.jsonl", [EXAMPLE])
+    with started("view", str(tmp_path / "m.jsonl"), "--serve") as (_, address):
+        status, page = get(address)
+        assert status == 200
+        assert '"matches"' in page
+        assert get(address.split("?")[0])[0] == 403
+    assert not (tmp_path / "m.html").exists()
+
+
+def test_a_game_that_is_interrupted_is_saved(tmp_path: Path) -> None:
+    file = tmp_path / "m.jsonl"
+    with started("play", "--players", "human,rule", "--hint", "rule", "--port", "0", "--out", str(file)) as (_, address):
+        assert get(address)[0] == 200
+    (_, record) = next(read_records(file))
+    assert record["unfinished"]
+    assert record["rules"] == {"preset": "german", "players": 2, "deals": 8}
 
 
 # The terminal.

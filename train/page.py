@@ -22,7 +22,7 @@ from napoleon_env.match import Match
 from napoleon_env.record import to_record
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.solver import Solver
-from napoleon_env.viewer.page import chart, explained, html_table, match_data, panel, report_page
+from napoleon_env.viewer.page import chart, explained, fold, html_table, match_data, panel, report_page
 
 POINTS = 300
 """Of a curve; longer logs are thinned out."""
@@ -68,7 +68,7 @@ def curves_part(curves: dict[str, list[tuple[int, float]]]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for name, points in sorted(curves.items()):
         group, _, what = name.rpartition("/")
-        groups.setdefault(group or "other", []).append(chart("curve", points, what, f"{points[-1][1]:.4g}"))
+        groups.setdefault(group or "update", []).append(chart("curve", points, what, f"{points[-1][1]:.4g}"))
     return [panel(group, f'<div class="charts">{"".join(charts)}</div>') for group, charts in groups.items()]
 
 
@@ -140,7 +140,7 @@ def write_page(args: Args) -> Path:
         f"<p>{html.escape(str(rules))}, {rules.players} players, {decisions:,} decisions</p>",
         losses,
         *curves_part(curves),
-        panel("How it was made", f"<pre>{html.escape(training)}</pre>"),
+        fold("How it was made", f"<pre>{html.escape(training)}</pre>"),
     ]
     path = args.run / "training.html"
     path.write_text(report_page(f"Training run {args.run.name}", body, matches, deals), "utf-8")

@@ -22,6 +22,10 @@ POLICY: Final = (
 """Content security policy of every page: what is in it and, for a game, the server that it came from."""
 
 
+MOST_MATCHES: Final = 200
+"""On a page."""
+
+
 class PageError(ValueError):
     """A page that cannot be made; one sentence."""
 
@@ -101,8 +105,13 @@ def match_page(
 
     Raises:
         RecordError, Disagreement, SolverError.
+        PageError: there are more than MOST_MATCHES.
     """
-    matches = [match_data(title, record, solver=solver, player=player, time_ms=time_ms) for title, record in records]
+    matches = []
+    for title, record in records:
+        if len(matches) == MOST_MATCHES:
+            raise PageError(f"there are more than {MOST_MATCHES} matches, too many for a page: name one of them")
+        matches.append(match_data(title, record, solver=solver, player=player, time_ms=time_ms))
     chosen = language or OF_PRESET[matches[0]["preset"]]
     return document("Napoleon", '<main id="viewer"></main>', {"matches": matches}, "view.js", language=chosen)
 
@@ -126,6 +135,11 @@ def report_page(
 def explained(number: str, key: str) -> str:
     """A number, as HTML, that can be clicked to see the deals of `key`."""
     return f'<button class="number" type="button" data-deals="{html.escape(key)}">{number}</button>'
+
+
+def fold(heading: str, *parts: str) -> str:
+    """A part of a report that is opened by a click on its heading; `parts` are HTML."""
+    return f'<details class="panel"><summary>{html.escape(heading)}</summary>{"".join(parts)}</details>'
 
 
 def panel(heading: str, *parts: str) -> str:

@@ -17,14 +17,14 @@ function span(values) {
 }
 
 // A row for each name: its mean as a dot, its interval as a line. `rows` are [name, mean, low, high].
-function intervals(rows) {
-  const width = 640, left = 190, line = 30, height = rows.length * line + 28;
+function intervals(rows, width) {
+  const left = Math.min(190, width * 0.34), line = 30, height = rows.length * line + 28;
   const [low, high] = span([0, ...rows.flatMap(([, mean, a, b]) => [mean, a ?? mean, b ?? mean])]);
   const x = (value) => left + 12 + ((value - low) / (high - low)) * (width - left - 36);
-  const grid = ticks(low, high, 6).map((tick) => [svg("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 4, y2: height - 24 }), svg("text", { x: x(tick), y: height - 6, "text-anchor": "middle" }, short(tick))]);
+  const grid = ticks(low, high, width / 100).map((tick) => [svg("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 4, y2: height - 24 }), svg("text", { x: x(tick), y: height - 6, "text-anchor": "middle" }, short(tick))]);
   const marks = rows.map(([name, mean, a, b], i) => {
     const y = 20 + i * line;
-    const label = name.length > 24 ? `…${name.slice(-23)}` : name;
+    const label = name.length > left / 7.5 ? `…${name.slice(-left / 7.5)}` : name;
     return [svg("text", { class: "label", x: left, y: y + 4, "text-anchor": "end" }, label), a !== null && svg("line", { class: "span", x1: x(a), x2: x(b), y1: y, y2: y }), svg("circle", { class: "mean", cx: x(mean), cy: y, r: 5 })];
   });
   const told = rows.map(([name, mean, a, b]) => `${name}: ${short(mean)}${a === null ? "" : ` (${short(a)} to ${short(b)})`}`).join("; ");
@@ -42,7 +42,7 @@ function curve(points) {
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told }, rows.flat(), columns, svg("path", { class: "line", d: `M${points.map(at).join("L")}` }));
 }
 
-for (const figure of document.querySelectorAll("[data-intervals]")) figure.append(intervals(JSON.parse(figure.dataset.intervals)));
+for (const figure of document.querySelectorAll("[data-intervals]")) figure.append(intervals(JSON.parse(figure.dataset.intervals), Math.max(280, figure.clientWidth)));
 for (const figure of document.querySelectorAll("[data-curve]")) figure.append(curve(JSON.parse(figure.dataset.curve)));
 
 const deals = document.getElementById("deals");
