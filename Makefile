@@ -23,7 +23,7 @@ test: $(VENV)/installed  ## Lint, types, tests.
 test-viewer: $(VENV)/installed $(VENV)/node_modules/axe-core  ## The pages in Chromium, which must be there (Debian: apt-get install chromium).
 	$(BIN)/pytest -n 2 -m browser
 
-docs/table.png: docs/screenshot.py $(wildcard napoleon_env/viewer/static/*)
+docs/table.jpg: docs/screenshot.py $(wildcard napoleon_env/viewer/static/*)
 	$(BIN)/python docs/screenshot.py
 
 $(VENV)/node_modules/axe-core: Makefile

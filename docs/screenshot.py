@@ -1,10 +1,8 @@
-"""The picture in README: `python docs/screenshot.py` plays a match, shows it in Chromium and writes docs/table.png."""
+"""The picture in README: `python docs/screenshot.py` plays a match, shows it in Chromium and writes docs/table.jpg."""
 
 import shutil
-from io import BytesIO
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from napoleon_env import Match, make_player
@@ -14,20 +12,20 @@ from napoleon_env.viewer.page import match_page
 
 FOLDER = Path(__file__).resolve().parent
 PLAYERS = ("counting", "rule", "counting", "rule")
-STEPS = 11
-"""Decisions before the one that is shown."""
+STEPS = 44
+"""Frames before the one that is shown: a card that gives the contract away."""
 
 
 def record() -> dict:
     """A match of two of the built-in players by the Russian rules."""
-    match, players = Match("russian", seed=11, deals=3), [make_player(name) for name in PLAYERS]
+    match, players = Match("russian", seed=11, deals=2), [make_player(name) for name in PLAYERS]
     while match.seat is not None:
         match.play(players[match.seat].act(match.view(match.seat, seed=0)))
     return to_record(match, notes={"players": list(PLAYERS)})
 
 
 def main() -> None:
-    """Write the picture, in few colours so that it is small."""
+    """Write the picture."""
     page_text = match_page([("counting and rule", record())], language="en", solver=Solver(), player=make_player("counting"))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"])
@@ -36,9 +34,8 @@ def main() -> None:
         for _ in range(STEPS):
             page.keyboard.press("ArrowRight")
         page.wait_for_timeout(500)
-        picture = Image.open(BytesIO(page.screenshot()))
+        page.screenshot(path=FOLDER / "table.jpg", type="jpeg", quality=82)
         browser.close()
-    picture.convert("RGB").quantize(96).save(FOLDER / "table.png", optimize=True)
 
 
 if __name__ == "__main__":

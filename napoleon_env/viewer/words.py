@@ -33,7 +33,7 @@ _TABLE: Final[dict[str, tuple[str, str, str, str]]] = {
     "dealer": ("dealer", "Geber", "carteador", "сдающий"),
     "declarer": ("declarer", "Alleinspieler", "declarante", "объявивший игру"),
     "cards": ("cards", "Karten", "cartas", "карты"),
-    "tricks": ("tricks", "Stiche", "vezes ganhas", "взятки"),
+    "tricks": ("tricks", "Stiche", "vezes", "взятки"),
     "trick": ("Trick {n}", "Stich {n}", "Vez {n}", "Взятка {n}"),
     "takes": ("{who}: takes the trick", "{who}: gewinnt den Stich", "{who}: ganha a vez", "{who}: берёт взятку"),
     "trump": ("trump", "Trumpf", "trunfo", "козырь"),
