@@ -239,6 +239,9 @@ def test_a_window_made_narrow_keeps_its_place(pages: dict[str, str], open_page: 
     page.set_viewport_size(PHONE)
     fits(page)
     assert page.inner_text("#story") == before
+    page.set_viewport_size({"width": PHONE["height"], "height": PHONE["width"]})
+    fits(page)
+    page.set_viewport_size(PHONE)
     buttons = page.locator(".buttons button:visible")
     assert buttons.count() == 6
     for box in (button.bounding_box() for button in buttons.all()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -26,6 +27,7 @@ from napoleon_env import Ruleset, read_records, replay
 from napoleon_env.__main__ import run
 from napoleon_env.notation import CARDS
 from napoleon_env.record import check, write_records
+from napoleon_env.viewer.frames import frame
 from napoleon_env.viewer.game import Game, GameError
 from napoleon_env.viewer.server import LONGEST_MESSAGE, Address, GameServer, ServeError
 from napoleon_env.viewer.terminal import play_here
@@ -194,6 +196,16 @@ def test_nothing_on_the_wire_tells_a_seat_what_it_may_not_know(preset: str, spec
         assert '"frame"' not in pages[seat]
 
 
+def test_a_leak_on_the_wire_would_be_seen() -> None:
+    game = new_game(deals=1)
+    while not game.match.over:
+        view = game.match.view(game.match.seat or 0)
+        before = frame(game.match), game.match.seat or 0
+        game.match.play(view.legal()[0])
+    table, seat = before
+    assert not cards_in(table | {"hands": game.match.history[0].stock}) <= known(game.match, seat, 0, table)
+
+
 def _sit(server: GameServer, seat: int, said: list[str]) -> None:
     """Play a seat to the end of the match by its first legal action, and keep every text."""
     with seated(server, seat) as browser:
@@ -313,6 +325,46 @@ def test_a_page_from_elsewhere_is_refused(origin: str | None, caplog: pytest.Log
         assert "from another page is refused" in caplog.text
 
 
+def test_a_browser_that_takes_nothing_in_is_given_up_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("napoleon_env.viewer.server.PATIENCE", 0.05)
+
+    class Stuck:
+        async def send_text(self, text: str) -> None:
+            await asyncio.sleep(60)
+
+    with served(new_game(specs="human,human", deals=1)) as server, seated(server, 0) as a:
+        a.until(lambda: a.table.get("away") == [1])
+        server._browsers[1].append(Stuck())  # type: ignore[arg-type]
+        a.send(do="hint")
+        a.send(do="act", action="pass" if a.table["legal"] else "bid 2")
+        a.receive()
+        with seated(server, 1) as b:
+            b.until(lambda: b.table.get("away") == [])
+        a.until(lambda: a.table["away"] == [1])
+        assert server._browsers[1] == []
+
+
+def test_a_hint_that_fails_and_a_record_that_cannot_be_written_leave_the_game_running(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def policy(view):\n    raise OSError('no luck')\n")
+    rules, file = Ruleset.make("german", players=2), str(tmp_path / "no" / "m.jsonl")
+    game = Game(rules, ["human", "rule"], seed=3, hint=f"{tmp_path}/bad.py:policy", path=file)
+    server = GameServer(game, language="en")
+    thread = threading.Thread(target=pytest.raises, args=(GameError, server.run))
+    thread.start()
+    with seated(server, 0) as browser:
+        browser.until(lambda: bool(browser.table.get("legal")))
+        browser.send(do="hint")
+        assert browser.receive() == {"refused": "the player that gives hints failed: no luck"}
+        while not browser.table["frame"]["winners"]:
+            if browser.table["legal"]:
+                browser.send(do="act", action=browser.table["legal"][0])
+            browser.receive()
+    server.stop()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert server.failure is None
+
+
 def test_without_the_token_or_under_another_name_there_is_nothing() -> None:
     with served(new_game(specs="human,human")) as server:
         url = server.address.url
@@ -425,6 +477,18 @@ def test_a_game_that_is_interrupted_is_saved(tmp_path: Path) -> None:
     (_, record) = next(read_records(file))
     assert record["unfinished"]
     assert record["rules"] == {"preset": "german", "players": 2, "deals": 8}
+
+
+@pytest.mark.parametrize("command", [["play"], ["view", "{file}", "--serve"]])
+def test_without_the_extra_it_says_what_to_install(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_records("m.jsonl", [EXAMPLE])
+    monkeypatch.delitem(sys.modules, "napoleon_env.viewer.server")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert run([text.format(file="m.jsonl") for text in command]) == 2
+    assert "needs uvicorn: pip install 'napoleon-env[play]'" in capsys.readouterr().err
 
 
 # The terminal.

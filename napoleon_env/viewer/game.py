@@ -5,6 +5,7 @@ What a person gets is made from the `View` of their seat alone; what is analysed
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from napoleon_env.record import to_record, write_records
 from napoleon_env.roster import make_player, parse_spec
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.viewer.frames import Frame, finished, frame
+
+_log = logging.getLogger("napoleon_env.viewer")
 
 PERSON: Final = "human"
 """The spec of a seat where a person sits."""
@@ -85,10 +88,10 @@ class Game:
         return self.match.view(seat, seed=int(self._rng.integers(2**63)))
 
     def play(self, action: int | str) -> None:
-        """Carry out the action of a player; the record is written where it ends a deal.
+        """Carry out the action of a player; the record is written where it ends a deal, and tried again if that fails.
 
         Raises:
-            GameError: it is illegal, or the record cannot be written.
+            GameError: it is illegal.
         """
         try:
             ended = self.match.play(action)
@@ -96,7 +99,10 @@ class Game:
             raise GameError(str(error)) from None
         self.version += 1
         if ended:
-            self.save()
+            try:
+                self.save()
+            except GameError as error:
+                _log.warning("%s", error)
 
     def act(self, seat: int, action: object, version: object) -> None:
         """Carry out the action that a person names.
@@ -140,8 +146,15 @@ class Game:
         return self._view(seat)
 
     def hint(self, view: View) -> str:
-        """The action that the hint's player would choose."""
-        action = self.hint_player.act(view)
+        """The action that the hint's player would choose.
+
+        Raises:
+            GameError: that player failed.
+        """
+        try:
+            action = self.hint_player.act(view)
+        except Exception as error:  # a player may raise anything
+            raise GameError(f"the player that gives hints failed: {shown(str(error))[1:-1] or type(error).__name__}") from error
         return action if isinstance(action, str) else ACTION_NAMES[int(action)]
 
     def _check_turn(self, seat: int, version: object) -> None:

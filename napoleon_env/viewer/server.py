@@ -34,6 +34,8 @@ from napoleon_env.viewer.page import POLICY, document, match_page
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 LONGEST_MESSAGE: Final = 2000
 """Bytes of a message from a browser; a longer one ends the connection."""
+PATIENCE: Final = 3.0
+"""Seconds that others wait for a browser that takes nothing in."""
 _HEADERS: Final = {
     "Content-Security-Policy": POLICY,
     "Referrer-Policy": "no-referrer",
@@ -159,15 +161,16 @@ class GameServer:
         """Serve until interrupted or until a player fails.
 
         Raises:
-            ServeError: a player failed, or the record cannot be written.
+            ServeError: a player failed.
+            GameError: the record cannot be written.
         """
         routes = [Route("/", self._page), Route("/analysis", self._analysis), WebSocketRoute("/table", self._table)]
+        app = Starlette(routes=routes, lifespan=self._lifespan)
         try:
-            _run(
-                Starlette(routes=routes, lifespan=self._lifespan), self.address, lambda server: setattr(self, "_server", server)
-            )
+            _run(app, self.address, lambda server: setattr(self, "_server", server))
         finally:
             self.game.close()
+            self.game.save()
         if self.failure:
             raise ServeError(self.failure)
 
@@ -181,7 +184,6 @@ class GameServer:
         driver = asyncio.create_task(self._drive())
         yield
         driver.cancel()
-        self.game.save()
 
     def _seat(self, connection: HTTPConnection) -> int | None:
         """The seat whose token a request has; None where it is not meant for this server or has none."""
@@ -244,10 +246,16 @@ class GameServer:
         return self.game.seen(seat) | {"away": [other for other, browsers in self._browsers.items() if not browsers]}
 
     async def _send(self, browser: WebSocket, message: dict[str, Any]) -> None:
+        """Send, or take a browser that has gone or takes nothing in off the list; it may connect again."""
         try:
-            await browser.send_text(json.dumps(message))
-        except (WebSocketDisconnect, RuntimeError):  # it has gone; its own loop takes it off the list
-            return
+            await asyncio.wait_for(browser.send_text(json.dumps(message)), PATIENCE)
+        except (WebSocketDisconnect, RuntimeError, TimeoutError):
+            self._forget(browser)
+
+    def _forget(self, browser: WebSocket) -> None:
+        for browsers in self._browsers.values():
+            if browser in browsers:
+                browsers.remove(browser)
 
     async def _table(self, browser: WebSocket) -> None:
         seat = self._seat(browser)
@@ -259,13 +267,13 @@ class GameServer:
         self._browsers[seat].append(browser)
         try:
             await self._tell_all()
-            while True:
+            while browser in self._browsers[seat]:
                 received = await browser.receive()
                 if received["type"] == "websocket.disconnect":
                     break
                 await self._answer(browser, seat, received.get("text"))
         finally:
-            self._browsers[seat].remove(browser)
+            self._forget(browser)
             await self._tell_all()
 
     async def _answer(self, browser: WebSocket, seat: int, text: str | None) -> None:
