@@ -133,6 +133,7 @@ function seatPart(game, frame, seat, style, own) {
     seatName(game, seat),
     frame.dealer === seat && say("dealer"),
     declares && `${say("declarer")} ${contractText(frame.contract, spoken)}`,
+    call && !declares && spoken(call),
     `${say("tricks")} ${frame.won[seat]}`,
     game.away?.includes(seat) && say("away"),
     acts && say("to act", { who: shortName(game, seat) }),
@@ -146,8 +147,8 @@ function seatPart(game, frame, seat, style, own) {
       h("span", { class: "name" }, game.names[seat] ? [h("b", {}, seat), " ", game.names[seat]] : shortName(game, seat)),
       frame.dealer === seat && h("span", { class: "button", title: say("dealer") }, capital(say("dealer")).charAt(0)),
       declares && h("span", { class: "badge" }, contractText(frame.contract), frame.trump && suitSign(frame.trump)),
-      frame.won[seat] > 0 && h("span", { class: "won", title: say("tricks") }, "▮".repeat(frame.won[seat]))),
-    call && h("div", { class: `call${call === "pass" ? " pass" : ""}`, "aria-hidden": "true" }, shown(call)));
+      call && !declares && h("span", { class: `badge call${frame.declarer === seat ? " highest" : call === "pass" ? " pass" : ""}` }, shown(call)),
+      frame.won[seat] > 0 && h("span", { class: "won", title: say("tricks") }, "▮".repeat(frame.won[seat]))));
 }
 
 function handCard(game, frame, seat, name) {
