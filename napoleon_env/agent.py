@@ -157,12 +157,23 @@ class OnnxPlayer(StatesPlayer):
         _choose(logits, mask, places, seeds, self.sample, actions)
         return actions
 
+    def value(self, view: View) -> float | None:
+        """What the value head says of a view, in the unit that the agent was trained in; None where it has no such head."""
+        if not self.has_value:
+            return None
+        outputs, _, _ = self._outputs(view.state, view.rules, np.array([view.seat]))
+        return float(np.ravel(outputs["value"])[0])
+
     def _logits(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        outputs, mask, places = self._outputs(states, rules, seats)
+        return outputs["logits"], mask, places
+
+    def _outputs(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
         n = len(states)
         observation, mask = np.empty((n, OBSERVATION_SIZE), np.int8), np.empty((n, N_ACTIONS), np.int8)
         places = np.empty((n, N_SUITS), np.int8)
         _encode_all(states, rules.struct, rules_features(rules), self._canonical, seats, observation, mask, places)
-        return self.run(observation, mask)["logits"], mask, places
+        return self.run(observation, mask), mask, places
 
     def probabilities_states(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray) -> np.ndarray:
         """The policy at many tables (as `act_states`), float64 of shape (n, N_ACTIONS); what `sample` draws from."""

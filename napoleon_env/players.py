@@ -197,7 +197,7 @@ class HumanPlayer:
             if answer.strip().lower() in LEAVE:
                 raise PlayerLeftError(f"seat {view.seat} has left the table")
             try:
-                return _named(view, answer)
+                return named_action(view, answer)
             except NotationError as error:
                 prompt = f"{error}\nseat {view.seat}> "
 
@@ -207,7 +207,7 @@ def _legal(view: View) -> str:
     return ", ".join(ACTION_NAMES[action] for action in view.legal_ids())
 
 
-def _named(view: View, answer: str) -> int:
+def named_action(view: View, answer: str) -> int:
     """The id of the legal action that an answer names.
 
     Raises:

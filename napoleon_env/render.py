@@ -1,6 +1,6 @@
 """A match as text and as a picture: the whole table, or what one seat may know of it.
 
-Both read a `_Table`, which for a seat is made from its `View` alone: what the seat may not know isn't there to be shown.
+Both read a `SeenTable`, which for a seat is made from its `View` alone: what the seat may not know isn't there to be shown.
 The picture needs Pillow (extra `image`) and nothing else: suits and cards are drawn here, the font is Pillow's own, which
 has ASCII and "·" and "…" and little more.
 """
@@ -38,7 +38,7 @@ class RenderError(ValueError):
 
 
 @dataclass(frozen=True)
-class _Table:
+class SeenTable:
     """What may be shown: a situation, the cards in each seat's hand (None is a card's back) and the deal before."""
 
     now: Situation
@@ -77,11 +77,11 @@ class _Table:
         return [seat for seat, score in enumerate(scores) if score == max(scores)] if self.now.over else []
 
 
-def _seen(match: Match | View, seat: int | None) -> _Table:
+def seen_table(match: Match | View, seat: int | None) -> SeenTable:
     """The table as `seat` sees it, from its view alone; the open table for None. A view is always its own seat's."""
     if isinstance(match, Match) and seat is None:
         hands: list[list[str | None]] = [list(hand) for hand in match.hands]
-        return _Table(match, hands if match.deal_number >= 0 else [[] for _ in hands], match.last_deal, None)
+        return SeenTable(match, hands if match.deal_number >= 0 else [[] for _ in hands], match.last_deal, None)
     number = whole(match.seat if seat is None else seat)
     if number is None or not 0 <= number < match.rules.players:
         raise RenderError(f"seat={shown(seat)} must be None or a seat from 0 to {match.rules.players - 1}")
@@ -91,7 +91,7 @@ def _seen(match: Match | View, seat: int | None) -> _Table:
     played = [seat for trick in view.tricks for seat, _ in trick]
     hands = [[None] * (view.rules.hand_size - played.count(other)) for other in range(view.rules.players)]
     hands[number] = list(view.hand)
-    return _Table(view, hands if view.deal_number >= 0 else [[] for _ in hands], view.last_deal, number)
+    return SeenTable(view, hands if view.deal_number >= 0 else [[] for _ in hands], view.last_deal, number)
 
 
 # Words that text and picture share.
@@ -104,7 +104,7 @@ def _rules_words(rules: Ruleset) -> tuple[str, str, list[str]]:
     return str(rules), str(preset[1]), [f"{name}={value}" for name, value in changes]
 
 
-def _deal_words(table: _Table) -> str:
+def _deal_words(table: SeenTable) -> str:
     """Which deal of how many; void deals don't count (C9) and are told apart."""
     now = table.now
     played, begun, total = int(now.state["played"][0]), now.deal_number + 1, now.rules.deals
@@ -114,7 +114,7 @@ def _deal_words(table: _Table) -> str:
     return words + (f", {void} void" if void else "")
 
 
-def _question(table: _Table) -> str:
+def _question(table: SeenTable) -> str:
     """What the seat to act is asked; why nobody is asked anything when none is."""
     now = table.now
     if table.to_act is None:
@@ -145,7 +145,7 @@ def _result(deal: FinishedDeal) -> str:
     return f"seat {deal.declarer} {'made' if deal.made else 'failed'} {deal.contract} with {tricks}{announced}"
 
 
-def _trick_winner(now: Situation, index: int) -> int:
+def trick_winner(now: Situation, index: int) -> int:
     """Who took trick number `index` of the deal, or is winning it: the winner leads the next one (C4)."""
     tricks = now.tricks
     if index + 1 < len(tricks):
@@ -175,7 +175,7 @@ def text(match: Match | View, seat: int | None = None) -> str:
     Raises:
         RenderError: no such seat, or a view of another one.
     """
-    table = _seen(match, seat)
+    table = seen_table(match, seat)
     rows = [
         *_head_lines(table),
         "-" * WIDTH,
@@ -196,7 +196,7 @@ def _line(label: str, words: str) -> list[str]:
     return [row.replace(_TIE, " ") for row in rows]
 
 
-def _head_lines(table: _Table) -> list[str]:
+def _head_lines(table: SeenTable) -> list[str]:
     now = table.now
     dealer = "dealt by" if table.dealt else "first dealer"
     shows = "the open table" if table.seat is None else f"what seat {table.seat} may know"
@@ -212,7 +212,7 @@ def _head_lines(table: _Table) -> list[str]:
     ]
 
 
-def _seat_rows(table: _Table) -> list[str]:
+def _seat_rows(table: SeenTable) -> list[str]:
     now = table.now
     rows = [f"  seat {'':<15}  {'hand':<23}  tricks {'score':>19}"]
     for seat, hand in enumerate(table.hands):
@@ -224,7 +224,7 @@ def _seat_rows(table: _Table) -> list[str]:
     return rows
 
 
-def _auction_lines(table: _Table) -> list[str]:
+def _auction_lines(table: SeenTable) -> list[str]:
     """The calls as spoken, the contract, and what the declarer decided before the first lead."""
     now = table.now
     if not table.dealt:
@@ -249,18 +249,18 @@ def _auction_lines(table: _Table) -> list[str]:
     return lines
 
 
-def _trick_lines(table: _Table) -> list[str]:
+def _trick_lines(table: SeenTable) -> list[str]:
     """Every trick of the deal in the order of play, with who took it or is winning it."""
     now = table.now
     lines = []
     for index, trick in enumerate(now.tricks if table.dealt else []):
         complete = len(trick) == table.players
-        winner = f"seat {_trick_winner(now, index)} {'took it' if complete else 'is winning'}"
+        winner = f"seat {trick_winner(now, index)} {'took it' if complete else 'is winning'}"
         lines += _line(f"trick {index + 1}", f"seat {trick[0][0]} led: {_trick_words(trick)}, {winner}")
     return lines
 
 
-def _last_deal_lines(table: _Table) -> list[str]:
+def _last_deal_lines(table: SeenTable) -> list[str]:
     """The result of the deal that ended last, and its last trick unless that is still on the table."""
     deal = table.last_deal
     if deal is None:
@@ -269,7 +269,7 @@ def _last_deal_lines(table: _Table) -> list[str]:
     paid = " ".join(f"{seat}:{_signed(payoff)}" for seat, payoff in enumerate(deal.payoffs))
     lines = _line("last deal", f"{_result(deal)}{trump}; payoffs {paid}")
     if deal.tricks and table.now.phase != "over":
-        won = _trick_winner(deal, len(deal.tricks) - 1)
+        won = trick_winner(deal, len(deal.tricks) - 1)
         lines += _line("", f"last trick: {_trick_words(deal.tricks[-1])}, seat {won} took it")
     return lines
 
@@ -336,7 +336,7 @@ def picture(match: Match | View, seat: int | None = None, size: tuple[int, int] 
         import PIL.Image  # noqa: F401  # asked for here, so that the sentence below comes before any drawing
     except ImportError:
         raise ImportError("a picture of a match needs Pillow: pip install napoleon-env[image]") from None
-    table = _seen(match, seat)
+    table = seen_table(match, seat)
     sides = [whole(side) for side in size] if isinstance(size, (tuple, list)) else []
     if len(sides) != 2 or any(side is None or not 64 <= side <= _LARGEST_SIDE for side in sides):
         raise RenderError(f"size={shown(size)} must be a width and a height from 64 to {_LARGEST_SIDE}")
@@ -348,12 +348,12 @@ def picture(match: Match | View, seat: int | None = None, size: tuple[int, int] 
     return canvas.pixels()
 
 
-def _clockwise(table: _Table) -> list[int]:
+def _clockwise(table: SeenTable) -> list[int]:
     """The seats in the order of their places, from the bottom."""
     return [((table.seat or 0) + i) % table.players for i in range(table.players)]
 
 
-def _places(table: _Table) -> list[tuple[float, float]]:
+def _places(table: SeenTable) -> list[tuple[float, float]]:
     """The middle of each seat's place, from the bottom clockwise."""
     return [_on_ellipse(i / table.players, 230, 268) for i in range(table.players)]
 
@@ -635,13 +635,13 @@ def _card_back(width: int, height: int) -> Image.Image:
 # The table.
 
 
-def _draw_middle(canvas: _Canvas, table: _Table) -> None:
+def _draw_middle(canvas: _Canvas, table: SeenTable) -> None:
     """The trick with its winning card framed, the pot, the trump marker and the stock."""
     now, trick, order = table.now, table.trick, _clockwise(table)
     if now.rules.has_pot:
         _draw_pot(canvas, now.pot)
     if trick:
-        winner = _trick_winner(now, len(now.tricks) - 1)
+        winner = trick_winner(now, len(now.tricks) - 1)
         for who, card in trick:
             x, y = _on_ellipse(order.index(who) / table.players, 78, 96)
             canvas.card(x, y, card, _CARD, _GOLD if who == winner else None)
@@ -670,7 +670,7 @@ def _draw_pot(canvas: _Canvas, amount: int) -> None:
     canvas.write(x, y + 24, f"pot {_amount(amount)}", 14, _GOLD, bold=1)
 
 
-def _draw_seat(canvas: _Canvas, table: _Table, seat: int, place: tuple[float, float]) -> None:
+def _draw_seat(canvas: _Canvas, table: SeenTable, seat: int, place: tuple[float, float]) -> None:
     """A seat's hand, its plate, the tricks it has won, and what it said in the auction."""
     (x, y), now = place, table.now
     own = seat == table.seat
@@ -698,7 +698,7 @@ def _draw_hand(canvas: _Canvas, hand: list[str | None], place: tuple[float, floa
         canvas.card(place[0] + step * (i - (len(hand) - 1) / 2), place[1], card, height)
 
 
-def _draw_plate(canvas: _Canvas, table: _Table, seat: int, place: tuple[float, float]) -> None:
+def _draw_plate(canvas: _Canvas, table: SeenTable, seat: int, place: tuple[float, float]) -> None:
     """The seat's name with dealer's button, contract and crown; in gold when it is to act."""
     (x, y), now = place, table.now
     acts = seat == table.to_act
@@ -743,7 +743,7 @@ def _draw_call(canvas: _Canvas, place: tuple[float, float], call: str, stands: b
 # The panel.
 
 
-def _draw_panel(canvas: _Canvas, table: _Table) -> None:
+def _draw_panel(canvas: _Canvas, table: SeenTable) -> None:
     """What is written beside the table, from top to bottom."""
     _, preset, changes = _rules_words(table.now.rules)
     canvas.write(_PANEL[0], 34, preset.capitalize(), 26, at="lm", bold=1)
@@ -757,7 +757,7 @@ def _draw_panel(canvas: _Canvas, table: _Table) -> None:
     _draw_last(canvas, table, y + 12)
 
 
-def _draw_status(canvas: _Canvas, table: _Table, y: float) -> float:
+def _draw_status(canvas: _Canvas, table: SeenTable, y: float) -> float:
     """Who is to act and what is asked, in a bar."""
     left, right = _PANEL
     led = table.now.led_suit if table.to_act is not None else None
@@ -772,7 +772,7 @@ def _draw_status(canvas: _Canvas, table: _Table, y: float) -> float:
     return y + 32
 
 
-def _draw_contract(canvas: _Canvas, table: _Table, y: float) -> float:
+def _draw_contract(canvas: _Canvas, table: SeenTable, y: float) -> float:
     """The contract or the highest call so far, the trump suit, and the declarer's exchange."""
     left, right = _PANEL
     now = table.now
@@ -803,7 +803,7 @@ def _draw_contract(canvas: _Canvas, table: _Table, y: float) -> float:
     return bottom
 
 
-def _draw_scores(canvas: _Canvas, table: _Table, y: float) -> float:
+def _draw_scores(canvas: _Canvas, table: SeenTable, y: float) -> float:
     """Every seat's score, and what the last deal paid it."""
     left, right = _PANEL
     canvas.write(left + 140, y + 6, "score", 12, _DIM, at="rm")
@@ -819,14 +819,14 @@ def _draw_scores(canvas: _Canvas, table: _Table, y: float) -> float:
     return y + 26 + 19 * table.players
 
 
-def _draw_auction(canvas: _Canvas, table: _Table, y: float) -> float:
+def _draw_auction(canvas: _Canvas, table: SeenTable, y: float) -> float:
     """The auction in the order spoken, each call with its seat."""
     canvas.write(_PANEL[0], y, "auction", 12, _DIM, at="lm")
     calls = [f"{seat}: {_call(call)} " for seat, call in table.now.calls] if table.dealt else []
     return canvas.paragraph(y + 19, calls or ["nobody has spoken"], 14, _LIGHT, 3)
 
 
-def _draw_last(canvas: _Canvas, table: _Table, y: float) -> None:
+def _draw_last(canvas: _Canvas, table: SeenTable, y: float) -> None:
     """How the last deal ended, and the trick before the one in play (or the last one of the deal before)."""
     left, deal = _PANEL[0], table.last_deal
     if deal:
@@ -838,7 +838,7 @@ def _draw_last(canvas: _Canvas, table: _Table, y: float) -> None:
     if source is None or index < 0 or now.phase == "over":
         return
     canvas.write(left, y, f"trick {index + 1}" if source is now else "its last trick", 12, _DIM, at="lm")
-    winner = _trick_winner(source, index)
+    winner = trick_winner(source, index)
     for i, (seat, card) in enumerate(source.tricks[index]):
         x = left + 17 + 36 * i
         canvas.card(x, y + 34, card, 46, _GOLD if seat == winner else None)

@@ -20,11 +20,11 @@ from rich.text import Text
 
 from napoleon_env import rules as core
 from napoleon_env.notation import ACTION_NAMES, VERSION
-from napoleon_env.record import replay
 from napoleon_env.result import Result
 from napoleon_env.schedule import Schedule
+from napoleon_env.solver import Solver
 from napoleon_env.statistics import LEVEL, Estimate
-from napoleon_env.story import match_text
+from napoleon_env.viewer.page import chart, explained, fold, html_table, match_data, panel, report_page
 
 CONTRACTS: Final = {level: ACTION_NAMES[core.CALL_AT_LEVEL[level]] for level in range(1, core.N_LEVELS)}
 """Names of contracts by level."""
@@ -350,15 +350,6 @@ def write_csv(result: Result, path: str | os.PathLike[str]) -> None:
 
 # HTML.
 
-_STYLE: Final = """
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; margin: .5rem 0 1.5rem; } th, td { padding: .25rem .6rem; text-align: right; }
-th { border-bottom: 1px solid #999; } td:first-child, th:first-child { text-align: left; }
-.matrix td { min-width: 6.5rem; } small { color: #555; } pre { white-space: pre-wrap; background: #f4f4f4; padding: .6rem; }
-.bar { display: inline-block; height: .7rem; background: #3b6fb6; } details { margin: .4rem 0; }
-.bad { color: #a00; }
-"""
-
 
 def write_html(
     result: Result,
@@ -368,63 +359,86 @@ def write_html(
     header: Mapping[str, Any] | None = None,
     swings: Sequence[tuple[str, Sequence[Mapping[str, Any]]]] = (),
 ) -> None:
-    """Write one page that opens from disk: no script, no network.
+    """Write one page that opens from disk, without a network; its numbers lead to deals that explain them.
 
     Args:
         result: of the tournament.
         path: of the page.
         command: that made it.
         header: of the file of results.
-        swings: telling deals (`tournament.swing_records`).
+        swings: telling deals (`tournament.swing_records`); what every card was worth in them is solved here.
     """
-    parts = [
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Napoleon tournament</title>",
-        f"<style>{_STYLE}</style></head><body><h1>Napoleon tournament</h1>",
+    matches, deals = _explaining(result, swings)
+    made = [f"<pre>{_escape(command)}</pre>"] if command else []
+    made.append(f"<pre>{_escape(json.dumps({**(header or result.schedule.header), 'versions': versions()}, indent=1))}</pre>")
+    hint = "<p class='note'>A number that is underlined shows deals that explain it: those on which the pair differed most.</p>"
+    body = [
         f"<p>{_escape(heading(result)).replace(chr(10), '<br>')}</p>",
         *(f"<p class='bad'>Note: {_escape(warning)}.</p>" for warning in result.warnings),
-        "<h2>Standing</h2>", _html_standings(result),
-        "<h2>Who wins alone among whom</h2>", _html_matrix(result),
-        "<h2>Roles</h2>", _html_roles(result),
-        "<h2>Balance</h2>", _html_balance(result),
+        panel("Standing", _html_standings(result, deals)),
+        panel("Who wins alone among whom", _html_matrix(result, deals), hint if deals else ""),
+        panel("Roles", _html_roles(result)),
+        panel("Balance", _html_balance(result)),
         _html_forfeits(result),
-        "<h2>Deals with the largest differences</h2>" if swings else "",
-        *(_html_records(title, records) for title, records in swings),
-        "<h2>How it was made</h2>",
-        f"<pre>{_escape(command)}</pre>" if command else "",
-        f"<pre>{_escape(json.dumps({**(header or result.schedule.header), 'versions': versions()}, indent=1))}</pre>",
-        "</body></html>\n",
-    ]  # fmt: skip
+        panel("Deals with the largest differences", *(_html_records(*swing) for swing in swings)) if swings else "",
+        fold("How it was made", *made),
+    ]
     with open(path, "w", encoding="utf-8") as file:
-        file.write("\n".join(part for part in parts if part))
+        file.write(report_page("Napoleon tournament", body, matches, deals))
+
+
+def _explaining(
+    result: Result, swings: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
+) -> tuple[list[dict[str, Any]], dict[str, list[int]]]:
+    """The telling deals as the page shows them, and which explain which number: "i" of a player, "i j" of i alone among j."""
+    matches: list[dict[str, Any]] = []
+    deals: dict[str, list[int]] = {}
+    names, solver = result.schedule.names, Solver()
+    for title, records in swings:
+        for record in records:
+            seated = [names.index(name) for name in record["notes"]["players"]]
+            pairs = [(i, j) for i in set(seated) for j in set(seated) - {i} if seated.count(i) == 1]
+            for i, j in pairs:
+                for key in (f"{i}", f"{i} {j}"):
+                    deals.setdefault(key, []).append(len(matches))
+            alone = ", ".join(f"{names[i]} in seat {seated.index(i)}" for i, _ in pairs[:1])
+            matches.append(match_data(f"{title} · {alone}", record, solver=solver))
+    return matches, deals
 
 
 def _escape(text: object) -> str:
     return html.escape(str(text))
 
 
-def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
-    """Rows of cells that are HTML already; a cell may bring its own <td>."""
-    cells = "".join(f"<th>{cell}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(c if c.startswith("<td") else f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
-    return f"<table class='{kind}'><tr>{cells}</tr>{body}</table>"
+def _number(text: str, key: str, deals: Mapping[str, Any]) -> str:
+    """A number that leads to the deals of `key`, where there are any."""
+    return explained(text, key) if key in deals else text
 
 
-def _html_standings(result: Result) -> str:
-    fields, ratings, names, shares = result.fields(), result.ratings(), result.schedule.names, result.alpha_rank()
-    widest = max([abs(field.mean) for field in fields] + [1e-9])
+def _html_standings(result: Result, deals: Mapping[str, Any]) -> str:
+    fields, ratings, names, order = result.fields(), result.ratings(), result.schedule.names, result.ranking()
+    shares = result.alpha_rank()
     rows = []
-    for place, i in enumerate(result.ranking(), 1):
-        width, opacity = 8 * abs(fields[i].mean) / widest, 1 if fields[i].mean > 0 else 0.35
-        bar = f"<span class='bar' style='width:{width:.2f}rem;opacity:{opacity}'></span>"
+    for place, i in enumerate(order, 1):
         rating = f"{ratings[i].mean:+.0f} ± {ratings[i].half_width:.0f}"
-        rows.append([str(place), _escape(names[i]), signed(fields[i]), f"<td style='text-align:left'>{bar}</td>", rating])
+        rows.append([_escape(names[i]), str(place), _number(signed(fields[i]), f"{i}", deals), rating])
         rows[-1] += [] if shares is None else [percent(shares[i])]
-    head = ["", "player", "advantage", "", "rating (Bradley-Terry, Elo scale)", *([] if shares is None else ["α-rank"])]
+    head = ["player", "place", "advantage", "rating", *([] if shares is None else ["α-rank"])]
+    table = html_table(head, rows, label="Standing")
+    charts = [
+        chart("intervals", [_interval(names[i], estimates[i]) for i in order], caption)
+        for caption, estimates in (("advantage", fields), ("rating (Bradley-Terry, Elo scale)", ratings))
+    ]
     more = f"<p>{_escape(order_text(result))}</p>" if result.tests else ""
-    return _html_table(head, rows) + more
+    return f"{table}<div class='charts wide'>{''.join(charts)}</div>{more}"
 
 
-def _html_matrix(result: Result) -> str:
+def _interval(name: str, estimate: Estimate) -> list[Any]:
+    known = not math.isnan(estimate.half_width)
+    return [name, estimate.mean, estimate.low if known else None, estimate.high if known else None]
+
+
+def _html_matrix(result: Result, deals: Mapping[str, Any]) -> str:
     singles, names, order = result.singles(), result.schedule.names, result.ranking()
     widest = max([abs(single.mean) for single in singles.values()] + [1e-9])
 
@@ -432,13 +446,14 @@ def _html_matrix(result: Result) -> str:
         if i == j:
             return "<td></td>"
         single = singles[i, j]
-        shade = abs(single.mean) / widest
-        colour = f"rgba({'59,111,182' if single.mean > 0 else '196,84,60'},{0.75 * shade:.3f})"
-        return f"<td style='background:{colour}'>{single.mean:+.3f}<br><small>± {single.half_width:.3f}</small></td>"
+        tint, share = "--bar" if single.mean > 0 else "--heat", f"{60 * abs(single.mean) / widest:.0f}%"
+        number = _number(f"{single.mean:+.3f}<small>± {single.half_width:.3f}</small>", f"{i} {j}", deals)
+        return f"<td style='--tint:var({tint});--share:{share}'>{number}</td>"
 
     rows = [[_escape(names[i]), *(cell(i, j) for j in order)] for i in order]
-    note = "<p><small>A row's player sits alone among players of the column.</small></p>"
-    return _html_table(["alone \\ among", *(_escape(names[j]) for j in order)], rows, "matrix") + note
+    note = "<p class='note'>A row's player sits alone among players of the column.</p>"
+    head = ["alone \\ among", *(_escape(names[j]) for j in order)]
+    return html_table(head, rows, kind="heat", label="Who wins alone among whom") + note
 
 
 def _html_roles(result: Result) -> str:
@@ -460,7 +475,7 @@ def _html_roles(result: Result) -> str:
         )
     head = ["player", "declares", "points as declarer", "made", *contracts, "points as defender", "beats contract"]
     head += ["lost a card as declarer", "as defender"] if result.schedule.losses else []
-    return _html_table(head, rows)
+    return html_table(head, rows, label="Roles")
 
 
 def _html_balance(result: Result) -> str:
@@ -476,7 +491,7 @@ def _html_balance(result: Result) -> str:
         [_escape(name), *(f"{count:,}" for what in ("seats", "places", "dealt") for count in found[what][i])]
         for i, name in enumerate(names)
     ]
-    return f"<p>{_escape(balance_text(result))} Matches begun:</p>" + _html_table(head, rows)
+    return f"<p>{_escape(balance_text(result))} Matches begun:</p>" + html_table(head, rows, label="Balance")
 
 
 def _html_forfeits(result: Result) -> str:
@@ -497,19 +512,15 @@ def _html_forfeits(result: Result) -> str:
         f"{_escape(n)}: {c:,}" for n, c in zip(result.schedule.names, result.n_forfeits.tolist(), strict=True) if c
     )
     head = ["deal", "player", "seat", "table", "decision", "why"]
-    return f"<h2 class='bad'>Forfeited matches</h2><p>{total}</p>" + _html_table(head, rows)
+    return panel("Forfeited matches", f"<p class='bad'>{total}</p>", html_table(head, rows, label="Forfeited matches"))
 
 
 def _html_records(title: str, records: Sequence[Mapping[str, Any]]) -> str:
+    """A link that holds the records of a deal's tables."""
     lines = "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records)
-    link = "data:application/jsonl;base64," + _base64(lines)
     name = _escape("".join(c if c.isalnum() else "-" for c in title))
-    seats = [", ".join(f"seat {s}: {name}" for s, name in enumerate(record["notes"]["players"])) for record in records]
-    texts = [f"{who}\n\n{match_text(replay(record))}" for who, record in zip(seats, records, strict=True)]
-    told = "".join(f"<pre>{_escape(text)}</pre>" for text in texts)
-    return (
-        f"<details><summary>{_escape(title)} · <a download='{name}.jsonl' href='{link}'>records</a></summary>{told}</details>"
-    )
+    link = "data:application/jsonl;base64," + _base64(lines)
+    return f"<p>{_escape(title)} · <a download='{name}.jsonl' href='{link}'>records</a></p>"
 
 
 def _base64(text: str) -> str:

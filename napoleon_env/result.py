@@ -5,6 +5,7 @@ A `Result` adds up the lines of blocks (`tournament`), in their order, in memory
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, NamedTuple
@@ -17,8 +18,8 @@ from napoleon_env.schedule import Schedule
 from napoleon_env.statistics import REPLICATES, Bootstrap, Estimate, Moments, OrderTest, alpha_rank, bradley_terry
 from napoleon_env.tables import TALLY, Forfeit
 
-N_SWINGS: Final = 5
-"""Deals of the largest differences that are kept for records."""
+N_SWINGS: Final = 2
+"""Deals of the largest differences that are kept for records, of each pair."""
 FORFEITS_KEPT: Final = 1000
 """Forfeits told one by one; all are counted."""
 
@@ -131,13 +132,18 @@ class Result:
         return signs
 
     def _keep_swings(self, edges: np.ndarray, first_deal: int) -> None:
-        flat = np.abs(edges).ravel()
-        best = np.argsort(-flat, kind="stable")[:N_SWINGS]
-        for place in best[flat[best] > 0].tolist():
-            row, number = divmod(place, len(self.unordered))
-            self.swings.append(Swing(float(edges[row, number]), first_deal + row, *self.unordered[number]))
-        self.swings.sort(key=lambda swing: (-abs(swing.points), swing.deal, swing.first, swing.second))
-        del self.swings[N_SWINGS:]
+        kept: Counter[tuple[int, int]] = Counter()
+        found = self.swings
+        for number, (first, second) in enumerate(self.unordered):
+            size = np.abs(edges[:, number])
+            best = [row for row in np.argsort(-size, kind="stable")[:N_SWINGS].tolist() if size[row] > 0]
+            found += [Swing(float(edges[row, number]), first_deal + row, first, second) for row in best]
+        found.sort(key=lambda swing: (-abs(swing.points), swing.deal, swing.first, swing.second))
+        self.swings = []
+        for swing in found:
+            kept[swing[2:]] += 1
+            if kept[swing[2:]] <= N_SWINGS:
+                self.swings.append(swing)
 
     @property
     def certain(self) -> bool:

@@ -46,11 +46,11 @@ ORDER = (
     "gym_env",
     "cluster",
     "tournament",
-    "report",
-    "tasks",
     "analysis",
     "adapters",
     "viewer",
+    "report",
+    "tasks",
     "bench",
     "__main__",
 )

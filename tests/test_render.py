@@ -339,7 +339,7 @@ def test_a_size_that_cannot_be_drawn_is_refused(size):
 @pytest.mark.parametrize("players", [2, 3, 4, 5, 6])
 def test_seats_sit_clockwise_from_the_bottom_and_do_not_overlap(players):
     match = Match("german", seed=1, players=players, hand_size=8)
-    seen = render._seen(match, 1)
+    seen = render.seen_table(match, 1)
     places = render._places(seen)
     assert render._clockwise(seen) == [(1 + i) % players for i in range(players)]
     assert places[0] == max(places, key=lambda place: place[1])

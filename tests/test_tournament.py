@@ -582,16 +582,37 @@ def test_no_score_is_larger_than_the_bound_that_the_sequential_test_relies_on() 
 # Reports.
 
 
-def test_the_page_needs_no_network_and_the_csv_holds_every_pair(tmp_path: Path) -> None:
+def test_the_page_needs_no_network(tmp_path: Path) -> None:
     players = {"<a>": Scatter(), "b & c": Scatter(), "d": Caller(PASS)}
     result = run_tournament(players, deals=8, seed=2)
     write_html(result, tmp_path / "r.html", command="napoleon tournament <x>", swings=swing_records(result, players))
     page = (tmp_path / "r.html").read_text()
-    assert "http" not in page.replace("napoleon", "")
-    assert "<script" not in page
-    assert "<a>" not in page.replace("<a download", "")
+    assert "://" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "<a>" not in page.split('id="data">')[1].split("</script>")[0]
     assert "&lt;a&gt;" in page
     assert "data:application/jsonl;base64," in page
+
+
+def test_numbers_of_the_page_lead_to_the_deals_on_which_the_pair_differed_most(tmp_path: Path) -> None:
+    players = {"a": Scatter(), "b": Scatter(), "c": Caller(PASS)}
+    result = run_tournament(players, players=3, deals=8, seed=2)
+    swings = swing_records(result, players)
+    write_html(result, tmp_path / "r.html", swings=swings)
+    page = (tmp_path / "r.html").read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert len(data["matches"]) == sum(len(records) for _, records in swings)
+    for key, places in data["deals"].items():
+        assert f'data-deals="{key}"' in page
+        alone, *among = (("a", "b", "c")[int(i)] for i in key.split())
+        for place in places:
+            names = data["matches"][place]["names"]
+            assert names.count(alone) == 1
+            assert not among or names.count(among[0]) == 2
+    assert {f"{i} {j}" for i in range(3) for j in range(3) if i != j} <= set(data["deals"])
+
+
+def test_the_csv_holds_every_pair_and_the_json_no_nan(tmp_path: Path) -> None:
+    result = run_tournament({"a": Scatter(), "b": Scatter(), "d": Caller(PASS)}, deals=8, seed=2)
     write_csv(result, tmp_path / "r.csv")
     rows = (tmp_path / "r.csv").read_text().splitlines()
     assert len(rows) == 1 + 3 * 2

@@ -1,0 +1,566 @@
+"""Games of people and players: the table, its server with all that goes over the wire, and the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from example import EXAMPLE
+from rich.console import Console
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from napoleon_env import Ruleset, read_records, replay
+from napoleon_env.__main__ import run
+from napoleon_env.notation import CARDS
+from napoleon_env.record import check, write_records
+from napoleon_env.viewer.frames import frame
+from napoleon_env.viewer.game import Game, GameError
+from napoleon_env.viewer.server import LONGEST_MESSAGE, Address, GameServer, ServeError
+from napoleon_env.viewer.terminal import play_here
+from napoleon_env.viewer.words import OF_PRESET, action_text
+
+
+def new_game(preset: str = "german", specs: str = "human,rule,rule,rule", **how: Any) -> Game:
+    names = specs.split(",")
+    deals = how.pop("deals", 2)
+    return Game(Ruleset.make(preset, players=len(names), deals=deals), names, seed=how.pop("seed", 3), hint="rule", **how)
+
+
+def let_play(game: Game) -> None:
+    """Let the players decide until a person is to move."""
+    while asked := game.view():
+        game.play(asked[1].act(asked[0]))
+
+
+# The table.
+
+
+def test_a_game_goes_on_to_its_end_and_is_saved_as_a_record(tmp_path: Path) -> None:
+    game = new_game("russian", deals=3, path=str(tmp_path / "m.jsonl"))
+    while not game.match.over:
+        let_play(game)
+        if game.match.seat == 0:
+            game.act(0, game.hint(game.hint_for(0, game.version)), game.version)
+    assert check(tmp_path / "m.jsonl").matches == 1
+    (_, record) = next(read_records(tmp_path / "m.jsonl"))
+    assert replay(record).scores == game.match.scores
+    assert record["notes"] == {"players": ["human", "rule", "rule", "rule"]}
+
+
+def test_what_a_person_may_not_do_is_refused_and_changes_nothing() -> None:
+    game = new_game(deals=1)
+    let_play(game)
+    before = game.match.state.copy()
+    for action, version, sentence in (
+        ("bid 9", game.version, "'bid 9' is not an action"),
+        ("AS", game.version, "seat 0 may not play AS: the auction asks for a call"),
+        (3, game.version, "named in text, not by 3"),
+        ("pass", game.version - 1, "the table has changed"),
+        ("pass", True, "the table has changed"),
+        ("pass", None, "the table has changed"),
+    ):
+        with pytest.raises(GameError, match=sentence):
+            game.act(0, action, version)
+    with pytest.raises(GameError, match="not the turn of seat 1: seat 0 is to act"):
+        game.act(1, "pass", game.version)
+    with pytest.raises(GameError, match="this is no practice"):
+        game.take_back(0, game.version)
+    assert (game.match.state == before).all()
+
+
+def test_in_practice_decisions_are_taken_back_one_by_one() -> None:
+    game = new_game("english", practice=True, deals=1, seed=8)
+    tables = []
+    for _ in range(3):
+        let_play(game)
+        tables.append(game.match.state.copy())
+        game.act(0, game.seen(0)["legal"][-1], game.version)
+    for table in reversed(tables):
+        game.take_back(0, game.version)
+        assert (game.match.state == table).all()
+    with pytest.raises(GameError, match="nothing to take back"):
+        game.take_back(0, game.version)
+
+
+@pytest.mark.parametrize(
+    ("specs", "practice", "sentence"),
+    [("rule,rule", False, "nobody sits at the table"), ("human,human,rule", True, "practice is for one person, not for 2")],
+)
+def test_tables_that_cannot_be_are_refused(specs: str, practice: bool, sentence: str) -> None:
+    with pytest.raises(GameError, match=sentence):
+        new_game(specs=specs, practice=practice)
+
+
+def test_no_name_shows_where_a_players_file_lies(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def policy(view):\n    return view.legal_ids()[0]\n")
+    game = new_game(specs=f"human,{tmp_path}/mine.py:policy")
+    assert game.names == ["", "mine.py:policy"]
+
+
+# The server.
+
+
+@contextmanager
+def served(game: Game, **how: Any) -> Iterator[GameServer]:
+    server = GameServer(game, **{"language": "en", **how})
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def seated(server: GameServer, seat: int, **how: Any) -> Iterator[Browser]:
+    """A browser's end of the connection, without the browser."""
+    url = server.url(seat).replace("http", "ws").replace("/?", "/table?")
+    with connect(url, origin=how.pop("origin", server.address.url.rstrip("/")), proxy=None, **how) as socket:
+        yield Browser(socket)
+
+
+class Browser:
+    """What a page would do, and every text that it was sent."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket, self.wire = socket, []
+        self.table: dict[str, Any] = {}
+
+    def receive(self) -> dict[str, Any]:
+        text = self.socket.recv(timeout=20)
+        assert isinstance(text, str)
+        self.wire.append(text)
+        message = json.loads(text)
+        if "frame" in message:
+            self.table = message
+        return message
+
+    def until(self, true: Callable[[], bool]) -> None:
+        while not true():
+            self.receive()
+
+    def send(self, **message: Any) -> None:
+        self.socket.send(json.dumps({"version": self.table.get("version"), **message}))
+
+
+def get(url: str, **headers: str) -> tuple[int, str]:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(urllib.request.Request(url, headers=headers), timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@pytest.mark.parametrize("preset", ["german", "portuguese", "russian", "english"])
+@pytest.mark.parametrize("specs", ["human,rule", "human,rule,human,rule,random,rule"])
+def test_nothing_on_the_wire_tells_a_seat_what_it_may_not_know(preset: str, specs: str, tmp_path: Path) -> None:
+    """Every text sent to every browser is read: a card in it is one that this seat holds, has seen or has had played."""
+    game = new_game(preset, specs, path=str(tmp_path / "m.jsonl"))
+    said: dict[int, list[str]] = {seat: [] for seat in game.people}
+    with served(game) as server:
+        threads = [threading.Thread(target=_sit, args=(server, seat, said[seat])) for seat in game.people]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        pages = {seat: get(server.url(seat))[1] for seat in game.people}
+    (_, record) = next(read_records(tmp_path / "m.jsonl"))
+    match = replay(record)
+    assert match.over
+    for seat, texts in said.items():
+        assert any(f'"deal": {len(match.history) - 1}' in text for text in texts)
+        for message in map(json.loads, texts):
+            frames = [now for now in (message.pop("frame"), message.pop("ended")) if now]
+            mine = known(match, seat, frames[0]["deal"], frames[0])
+            assert cards_in(message.pop("legal")) <= mine
+            assert cards_in(message) == set()
+            for now in frames:
+                assert cards_in(now) <= known(match, seat, now["deal"], now)
+        assert '"frame"' not in pages[seat]
+
+
+def test_a_leak_on_the_wire_would_be_seen() -> None:
+    game = new_game(deals=1)
+    while not game.match.over:
+        view = game.match.view(game.match.seat or 0)
+        before = frame(game.match), game.match.seat or 0
+        game.match.play(view.legal()[0])
+    table, seat = before
+    assert not cards_in(table | {"hands": game.match.history[0].stock}) <= known(game.match, seat, 0, table)
+
+
+def _sit(server: GameServer, seat: int, said: list[str]) -> None:
+    """Play a seat to the end of the match by its first legal action, and keep every text."""
+    with seated(server, seat) as browser:
+        while not (browser.table and browser.table["frame"]["winners"]):
+            before = browser.table.get("version")
+            browser.receive()
+            said.append(browser.wire[-1])
+            if browser.table["legal"] and browser.table["version"] != before:
+                browser.send(do="act", action=browser.table["legal"][0])
+
+
+def cards_in(value: Any) -> set[str]:
+    """The cards that are named anywhere in JSON values, alone or in an action."""
+    if isinstance(value, dict):
+        return set().union(*map(cards_in, value.values()))
+    if isinstance(value, list):
+        return set().union(*map(cards_in, value)) if value else set()
+    return {word for word in value.split() if word in CARDS} if isinstance(value, str) else set()
+
+
+def known(match: Any, seat: int, deal: int, frame: dict[str, Any]) -> set[str]:
+    """The cards that a seat may know of a deal at a frame of it: its own, what it exchanged, and what has been played."""
+    played = match.history[deal]
+    own = set(played.dealt(seat))
+    if played.declarer == seat and frame["phase"] in ("play", "over", "trump"):
+        own |= {card for card in (played.discarded, played.drawn) if card}
+    plays = [card for _, card in played.log if card in CARDS]
+    return own | set(plays[: sum(len(trick) for trick in frame["tricks"])])
+
+
+def test_two_people_play_one_match_and_each_waits_for_the_other() -> None:
+    with served(new_game(specs="human,human", deals=1, seed=2)) as server, seated(server, 0) as a, seated(server, 1) as b:
+        a.until(lambda: a.table.get("away") == [])
+        b.until(lambda: b.table.get("away") == [])
+        first, second = (a, b) if a.table["legal"] else (b, a)
+        assert not second.table["legal"]
+        second.send(do="act", action="bid 2")
+        assert "not the turn" in second.receive()["refused"]
+        first.send(do="act", action="bid 2")
+        second.until(lambda: bool(second.table["legal"]))
+        assert second.table["frame"]["calls"][0][1] == "bid 2"
+
+
+def test_a_connection_that_was_lost_resumes_where_the_match_stands() -> None:
+    with served(new_game(deals=1)) as server:
+        with seated(server, 0) as browser:
+            browser.until(lambda: bool(browser.table.get("legal")))
+            browser.send(do="act", action=browser.table["legal"][0])
+            version = browser.table["version"]
+            browser.until(lambda: browser.table["version"] > version and bool(browser.table["legal"]))
+            stood = browser.table
+        with seated(server, 0) as again:
+            assert again.receive() == stood
+
+
+def test_a_seat_without_a_browser_is_told_to_the_others_as_away() -> None:
+    with served(new_game(specs="human,human", deals=1)) as server, seated(server, 0) as a:
+        a.until(lambda: a.table.get("away") == [1])
+        with seated(server, 1):
+            a.until(lambda: a.table["away"] == [])
+        a.until(lambda: a.table["away"] == [1])
+
+
+def test_hint_and_take_back_over_the_wire() -> None:
+    with served(new_game(practice=True, deals=1)) as server, seated(server, 0) as browser:
+        browser.until(lambda: bool(browser.table.get("legal")))
+        first = browser.table
+        browser.send(do="hint")
+        assert browser.receive()["hint"] in first["legal"]
+        browser.send(do="act", action="pass")
+        browser.until(lambda: bool(browser.table["legal"]) and browser.table["version"] > first["version"])
+        assert browser.table["back"]
+        browser.send(do="back")
+        browser.receive()
+        assert browser.table["frame"] == first["frame"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", '"act"', "null", "[" * 1500, '{"do": "shuffle"}', '{"do": ["act"]}', '{"do": "act"}',
+     '{"do": "act", "action": {"a": 1}}',
+     '{"do": "act", "action": "AS", "version": 1e999}', '{"do": "back", "version": "x"}', b"\x00\x01"],
+)  # fmt: skip
+def test_malformed_messages_are_refused_and_logged_and_the_game_goes_on(
+    text: str | bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with served(new_game(deals=1)) as server, seated(server, 0) as browser:
+        browser.until(lambda: bool(browser.table.get("legal")))
+        with caplog.at_level(logging.WARNING, "napoleon_env.viewer"):
+            browser.socket.send(text)
+            assert set(browser.receive()) == {"refused"}
+        assert [r.getMessage() for r in caplog.records if r.getMessage().startswith("refused a message from seat 0: ")]
+        browser.send(do="act", action="pass")
+        browser.until(lambda: [0, "pass"] in browser.table["frame"]["calls"])
+
+
+def test_a_message_that_is_too_long_ends_the_connection_but_not_the_game() -> None:
+    with served(new_game(deals=1)) as server:
+        with seated(server, 0) as browser:
+            browser.until(lambda: bool(browser.table.get("legal")))
+            browser.socket.send("x" * (LONGEST_MESSAGE + 1))
+            with pytest.raises(ConnectionClosed):
+                browser.until(lambda: False)
+        with seated(server, 0) as again:
+            again.until(lambda: bool(again.table.get("legal")))
+
+
+@pytest.mark.parametrize("origin", ["http://example.org", "http://127.0.0.1:1", None])
+def test_a_page_from_elsewhere_is_refused(origin: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    with served(new_game()) as server:
+        with (
+            caplog.at_level(logging.WARNING, "napoleon_env.viewer"),
+            pytest.raises(InvalidStatus, match="403"),
+            seated(server, 0, origin=origin),
+        ):
+            pass
+        assert "from another page is refused" in caplog.text
+
+
+def test_a_browser_that_takes_nothing_in_is_given_up_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("napoleon_env.viewer.server.PATIENCE", 0.05)
+
+    class Stuck:
+        async def send_text(self, text: str) -> None:
+            await asyncio.sleep(60)
+
+    with served(new_game(specs="human,human", deals=1)) as server, seated(server, 0) as a:
+        a.until(lambda: a.table.get("away") == [1])
+        server._browsers[1].append(Stuck())  # type: ignore[arg-type]
+        a.send(do="hint")
+        a.send(do="act", action="pass" if a.table["legal"] else "bid 2")
+        a.receive()
+        with seated(server, 1) as b:
+            b.until(lambda: b.table.get("away") == [])
+        a.until(lambda: a.table["away"] == [1])
+        assert server._browsers[1] == []
+
+
+def test_a_hint_that_fails_and_a_record_that_cannot_be_written_leave_the_game_running(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def policy(view):\n    raise OSError('no luck')\n")
+    rules, file = Ruleset.make("german", players=2), str(tmp_path / "no" / "m.jsonl")
+    game = Game(rules, ["human", "rule"], seed=3, hint=f"{tmp_path}/bad.py:policy", path=file)
+    server = GameServer(game, language="en")
+    thread = threading.Thread(target=pytest.raises, args=(GameError, server.run))
+    thread.start()
+    with seated(server, 0) as browser:
+        browser.until(lambda: bool(browser.table.get("legal")))
+        browser.send(do="hint")
+        assert browser.receive() == {"refused": "the player that gives hints failed: no luck"}
+        while not browser.table["frame"]["winners"]:
+            if browser.table["legal"]:
+                browser.send(do="act", action=browser.table["legal"][0])
+            browser.receive()
+    server.stop()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert server.failure is None
+
+
+def test_without_the_token_or_under_another_name_there_is_nothing() -> None:
+    with served(new_game(specs="human,human")) as server:
+        url = server.address.url
+        assert server.tokens[0] != server.tokens[1]
+        assert get(server.url(0))[0] == 200
+        for wrong in (url, f"{url}?token=x", f"{url}?token=%ff", f"{url}analysis"):
+            assert get(wrong)[0] == 403
+        assert get(server.url(0), Host="evil.example")[0] == 403
+        assert get(server.url(0), Origin="http://evil.example")[0] == 403
+        assert get(f"{url}analysis?token={server.tokens[0]}")[0] == 404  # no deal is over yet
+        with (
+            pytest.raises(InvalidStatus, match="403"),
+            connect(f"ws{url[4:]}table?token=x", origin=url.rstrip("/"), proxy=None),
+        ):
+            pass
+
+
+def test_it_listens_on_loopback_unless_told_otherwise_and_a_used_port_says_so() -> None:
+    server = GameServer(new_game(), language="en")
+    assert server.address.socket.getsockname()[0] == "127.0.0.1"
+    with pytest.raises(ServeError, match=rf"port {server.address.port} of 127.0.0.1 is used already"):
+        Address("127.0.0.1", server.address.port)
+    server.address.socket.close()
+    for host, port in (("256.1.1.1", 0), ("127.0.0.1", 70000)):
+        with pytest.raises(ServeError, match=f"port {port} "):
+            Address(host, port)
+
+
+def test_the_analysis_shows_the_deals_that_are_over_and_not_the_one_that_runs(tmp_path: Path) -> None:
+    game = new_game("russian", specs="human,rule", deals=3)
+    while not game.match.history:
+        let_play(game)
+        game.act(0, game.seen(0)["legal"][0], game.version)
+    with served(game) as server:
+        status, page = get(server.url(0).replace("/?", "/analysis?"))
+    assert status == 200
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    (match,) = data["matches"]
+    assert match["deals"] == 1
+    assert any("decision" in frame for frame in match["frames"])
+
+
+def test_a_player_that_fails_ends_the_game_with_a_sentence_and_the_record(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def policy(view):\n    return 'AS' if len(view.calls) > 1 else 1 / 0\n")
+    game = new_game(specs=f"human,{tmp_path}/bad.py:policy", path=str(tmp_path / "m.jsonl"))
+    server = GameServer(game, language="en")
+    if game.match.seat == 0:
+        game.act(0, "pass", game.version)
+    with pytest.raises(ServeError, match=r"^a player failed \(bad.py:policy\): division by zero$"):
+        server.run()
+    assert check(tmp_path / "m.jsonl").matches == 1
+
+
+# The command.
+
+
+def test_play_refuses_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    taken = Address("127.0.0.1", 0)
+    (tmp_path / "there.jsonl").write_text("")
+    for arguments, sentence in (
+        (["--players", "rule,rule"], "nobody sits at the table"),
+        (["--players", "human"], "players=1 must be a whole number from 2 to 6"),
+        (["--players", "human,nobody"], "player 'nobody' does not exist"),
+        (["--lang", "fr"], "language 'fr' does not exist"),
+        (["--out", "no/such.jsonl"], "there is no folder no"),
+        (["--port", str(taken.port)], f"port {taken.port} of 127.0.0.1 is used already"),
+        (["--out", "there.jsonl"], "--out there.jsonl: it is there already"),
+        (["--rules", "polish"], "preset 'polish' does not exist"),
+    ):
+        assert run(["play", "--hint", "rule", *arguments]) == 2
+        error = capsys.readouterr().err
+        assert sentence in error
+        assert error.count("\n") == 1
+    taken.socket.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["there.jsonl"]
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command in a process of its own, and the address that it prints; interrupted at the end as by Ctrl-C."""
+    command = [sys.executable, "-m", "napoleon_env", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            (address,) = re.findall(r"http\S+", process.stdout.readline())
+            yield process, address
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
+        assert process.returncode in (0, 130)
+
+
+def test_view_serves_a_page_to_who_has_its_address(tmp_path: Path) -> None:
+    write_records(tmp_path / "m.jsonl", [EXAMPLE])
+    with started("view", str(tmp_path / "m.jsonl"), "--serve") as (_, address):
+        status, page = get(address)
+        assert status == 200
+        assert '"matches"' in page
+        assert get(address.split("?")[0])[0] == 403
+    assert not (tmp_path / "m.html").exists()
+
+
+def test_a_game_that_is_interrupted_is_saved(tmp_path: Path) -> None:
+    file = tmp_path / "m.jsonl"
+    with started("play", "--players", "human,rule", "--hint", "rule", "--port", "0", "--out", str(file)) as (_, address):
+        assert get(address)[0] == 200
+    (_, record) = next(read_records(file))
+    assert record["unfinished"]
+    assert record["rules"] == {"preset": "german", "players": 2, "deals": 8}
+
+
+@pytest.mark.parametrize("command", [["play"], ["view", "{file}", "--serve"]])
+def test_without_the_extra_it_says_what_to_install(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_records("m.jsonl", [EXAMPLE])
+    monkeypatch.delitem(sys.modules, "napoleon_env.viewer.server")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert run([text.format(file="m.jsonl") for text in command]) == 2
+    assert "needs uvicorn: pip install 'napoleon-env[play]'" in capsys.readouterr().err
+
+
+# The terminal.
+
+
+@pytest.mark.parametrize("preset", ["german", "portuguese", "russian", "english"])
+def test_a_match_in_the_terminal_speaks_the_language_of_its_rule_text(preset: str, tmp_path: Path) -> None:
+    language = OF_PRESET[preset]
+    game = new_game(preset, "human,rule,rule", deals=2, path=str(tmp_path / "m.jsonl"), practice=True)
+    shown: list[str] = []
+    console = Console(width=100, file=_Writer(shown), force_terminal=False)
+    words = {"en": ("hint", "back"), "de": ("tipp", "zurück"), "pt": ("dica", "desfazer"), "ru": ("подсказка", "назад")}[
+        language
+    ]
+    script = [*words, "?!"]
+
+    def ask(prompt: str) -> str:
+        shown.append(prompt)
+        return script.pop(0) if script else action_text(language, game.seen(0)["legal"][0])
+
+    play_here(game, language, ask=ask, console=console)
+    text = "".join(shown)
+    assert game.match.over
+    assert check(tmp_path / "m.jsonl").matches == 1
+    expected = {
+        "en": ("Seat 0> ", "Hint: ", "Trick 1", "dealer", "declarer", "Saved as"),
+        "de": ("Platz 0> ", "Tipp: ", "Stich 1", "Geber", "Alleinspieler", "Gespeichert als"),
+        "pt": ("Lugar 0> ", "Dica: ", "Vez 1", "carteador", "declarante", "Salva em"),
+        "ru": ("Место 0> ", "Подсказка: ", "Взятка 1", "сдающий", "объявивший игру", "клад"),
+    }[language]
+    for word in expected:
+        assert word in text, word
+
+
+def test_who_leaves_the_terminal_keeps_the_record(tmp_path: Path) -> None:
+    for reply in ("quit", None):
+        path = tmp_path / f"{reply}.jsonl"
+        game = new_game(path=str(path))
+
+        def ask(prompt: str, reply: str | None = reply) -> str:
+            if reply is None:
+                raise EOFError
+            return reply
+
+        play_here(game, "en", ask=ask, console=Console(file=_Writer([])))
+        assert check(path).matches == 1
+
+
+def test_a_card_is_typed_by_its_letters_whatever_the_language() -> None:
+    game = new_game("german", "human,rule", deals=1, seed=1)
+    shown: list[str] = []
+
+    def ask(prompt: str) -> str:
+        legal = game.seen(0)["legal"]
+        assert all(f"[{name}]" in "".join(shown) for name in legal if name in CARDS)
+        return legal[-1].lower()
+
+    play_here(game, "ru", ask=ask, console=Console(width=200, file=_Writer(shown)))
+    assert game.match.over
+
+
+class _Writer:
+    """A file for a console that keeps what is written."""
+
+    encoding = "utf-8"
+
+    def __init__(self, kept: list[str]) -> None:
+        self.kept = kept
+
+    def write(self, text: str) -> int:
+        self.kept.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing waits."""

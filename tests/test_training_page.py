@@ -1,0 +1,77 @@
+"""The page of a training run: its curves are the log's, its numbers the analysis of deals that the agent plays."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils.tensorboard import SummaryWriter
+
+from agents.export import save_agent
+from agents.network import ActorCritic
+from napoleon_env import Match, Ruleset
+from napoleon_env.agent import OnnxPlayer
+from napoleon_env.analysis import analyse
+from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE
+from napoleon_env.solver import Solver
+from train.experience import varying_inputs
+from train.page import POINTS, Args, PageError, read_curves, write_page
+
+
+def make_run(folder: Path) -> Path:
+    """A folder as a training run of the Russian rules leaves it, with an agent that has learnt nothing."""
+    rules = Ruleset.make("russian", players=3)
+    torch.manual_seed(0)
+    net = ActorCritic(varying_inputs([rules], "fixed", ()), torch.ones(OBSERVATION_SIZE), torch.ones(HIDDEN_SIZE), 16, 1)
+    save_agent(folder / "agent.onnx", net, [rules], "fixed", training={"seed": 0})
+    with SummaryWriter(str(folder / "log")) as writer:
+        for update in range(2 * POINTS + 1):
+            writer.add_scalar("loss/value", 1 / (1 + update), 1000 * update)
+        writer.add_scalar("entropy/declarer", 0.5, 1000)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("training"))
+
+
+def test_a_curve_keeps_its_ends_and_is_thinned_between(finished_run: Path) -> None:
+    curves = read_curves(finished_run / "log")
+    assert set(curves) == {"loss/value", "entropy/declarer"}
+    points = curves["loss/value"]
+    assert POINTS / 2 <= len(points) <= POINTS
+    assert points[-1] == (2000 * POINTS, pytest.approx(1 / (1 + 2 * POINTS)))
+    assert curves["entropy/declarer"] == [(1000, 0.5)]
+
+
+def test_the_losses_are_those_of_evaluation_deals_and_lead_to_them(finished_run: Path) -> None:
+    path = write_page(Args(finished_run, deals=6, seed=4))
+    page = path.read_text()
+    assert path == finished_run / "training.html"
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    player, solver, lost = OnnxPlayer(finished_run / "agent.onnx"), Solver(), Counter[str]()
+    for number in range(6):
+        match = Match("russian", players=3, seed=4, stream="evaluation", number=number)
+        while match.seat is not None:
+            match.play(player.act(match.view(match.seat)))
+        for decision in analyse(match.history[-1], solver):
+            lost[f"{decision.role} {decision.phase}"] += decision.loss
+    assert sum(lost.values()) > 0
+    assert set(data["deals"]) == {key for key, loss in lost.items() if loss}
+    for key, places in data["deals"].items():
+        assert f'data-deals="{key}">{lost[key] / 6:.3f}</button>' in page
+        for place in places:
+            frames = data["matches"][place]["frames"]
+            rows = [row for now in frames if now.get("decision") for row in now["decision"]["rows"]]
+            assert all(row[1] is not None for row in rows)
+            assert any(row[3] for row in rows)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PageError, match="is not the folder of a training run"):
+        write_page(Args(tmp_path))
+    (tmp_path / "log").mkdir()
+    with pytest.raises(PageError, match="holds no learning curves"):
+        write_page(Args(tmp_path))

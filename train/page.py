@@ -1,0 +1,159 @@
+"""A page of a training run: `python -m train.page runs/first` writes runs/first/training.html.
+
+Learning curves from the run's log, and what the agent's decisions give away against open cards in self-play, by role; a number
+there leads to the deals on which most was given away.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from napoleon_env.agent import OnnxPlayer
+from napoleon_env.analysis import PHASES, ROLES, Analysis, analyse
+from napoleon_env.match import Match
+from napoleon_env.record import to_record
+from napoleon_env.ruleset import Ruleset
+from napoleon_env.solver import Solver
+from napoleon_env.viewer.page import chart, explained, fold, html_table, match_data, panel, report_page
+
+POINTS = 300
+"""Of a curve; longer logs are thinned out."""
+SHOWN = 8
+"""Deals that a number leads to."""
+
+
+class PageError(ValueError):
+    """A run that has nothing to show; one sentence."""
+
+
+@dataclass
+class Args:
+    """What is shown."""
+
+    run: Annotated[Path, tyro.conf.Positional]
+    """Folder of the run."""
+    deals: int = 100
+    """Deals that the agent plays against itself for the table of losses."""
+    seed: int = 0
+    """Of these deals, which are evaluation deals: none of them was trained on."""
+
+
+def read_curves(log: Path) -> dict[str, list[tuple[int, float]]]:
+    """The figures of a TensorBoard log as (decisions, number), by name, thinned out to POINTS.
+
+    Raises:
+        PageError: there are none.
+    """
+    events = EventAccumulator(str(log), size_guidance={"scalars": 0}).Reload()
+    curves = {}
+    for name in events.Tags()["scalars"]:
+        points = [(event.step, event.value) for event in events.Scalars(name)]
+        step = max(1, -(-len(points) // POINTS))
+        curves[name] = points[::-1][::step][::-1]
+    if not curves:
+        raise PageError(f"{log} holds no learning curves: is it the log of a training run?")
+    return curves
+
+
+def curves_part(curves: dict[str, list[tuple[int, float]]]) -> list[str]:
+    """The curves as panels, one for each group of names ("loss/value" is in "loss")."""
+    groups: dict[str, list[str]] = {}
+    for name, points in sorted(curves.items()):
+        group, _, what = name.rpartition("/")
+        groups.setdefault(group or "update", []).append(chart("curve", points, what, f"{points[-1][1]:.4g}"))
+    return [panel(group, f'<div class="charts">{"".join(charts)}</div>') for group, charts in groups.items()]
+
+
+def losses_part(player: OnnxPlayer, rules: Ruleset, args: Args) -> tuple[str, list[dict[str, Any]], dict[str, list[int]]]:
+    """The table of losses by role, the deals behind its numbers as a page takes them, and which number they are behind."""
+    solver, total = Solver(), Analysis()
+    played: list[tuple[Match, dict[tuple[str, str], float]]] = []
+    for number in range(args.deals):
+        match = Match(rules, seed=args.seed, stream="evaluation", number=number)
+        while match.seat is not None:
+            match.play(player.act(match.view(match.seat)))
+        lost: dict[tuple[str, str], float] = {}
+        for deal in match.history:
+            decisions = analyse(deal, solver)
+            total.add(decisions)
+            for decision in decisions:
+                lost[decision.role, decision.phase] = lost.get((decision.role, decision.phase), 0) + decision.loss
+        played.append((match, lost))
+    wanted: dict[str, list[int]] = {}
+    for role, phase in total.tallies:
+        worst = sorted(
+            (i for i in range(len(played)) if played[i][1].get((role, phase), 0) > 0), key=lambda i: -played[i][1][role, phase]
+        )
+        if worst:
+            wanted[f"{role} {phase}"] = worst[:SHOWN]
+    kept = sorted({i for places in wanted.values() for i in places})
+    matches = [match_data(f"deal {i}", to_record(played[i][0]), solver=solver, player=player) for i in kept]
+    rows = []
+    for role in ROLES:
+        for phase in PHASES:
+            tally, key = total.tallies.get((role, phase)), f"{role} {phase}"
+            if tally is None:
+                continue
+            a_deal = f"{tally.loss / max(1, total.deals):.3f}"
+            numbers = [f"{tally.mistakes:,}", a_deal]
+            rows.append(
+                [
+                    f"{role}, {phase}",
+                    f"{tally.decisions:,}",
+                    f"{tally.choices:,}",
+                    *(explained(n, key) if key in wanted else n for n in numbers),
+                ]
+            )
+    head = ["decisions of", "in all", "with a choice", "that gave something away", "loss a deal"]
+    note = (
+        f"<p class='note'>{args.deals:,} evaluation deals of the agent against itself; a loss is what was given away against "
+        "open cards, in what the declarer is paid. An underlined number shows the deals with the most of it.</p>"
+    )
+    places = {key: [kept.index(i) for i in found] for key, found in wanted.items()}
+    return panel("What the agent gives away", html_table(head, rows, label="Losses"), note), matches, places
+
+
+def write_page(args: Args) -> Path:
+    """Write the page and return its path.
+
+    Raises:
+        PageError, AgentError: the folder holds no run.
+    """
+    log, agent = args.run / "log", args.run / "agent.onnx"
+    if not log.is_dir():
+        raise PageError(f"{args.run} is not the folder of a training run: there is no {log}")
+    curves = read_curves(log)
+    player = OnnxPlayer(agent)
+    rules = Ruleset.make(player.metadata["rules"][0])
+    losses, matches, deals = losses_part(player, rules, args)
+    training = json.dumps(player.metadata["training"], indent=1)
+    decisions = max(points[-1][0] for points in curves.values())
+    body = [
+        f"<p>{html.escape(str(rules))}, {rules.players} players, {decisions:,} decisions</p>",
+        losses,
+        *curves_part(curves),
+        fold("How it was made", f"<pre>{html.escape(training)}</pre>"),
+    ]
+    path = args.run / "training.html"
+    path.write_text(report_page(f"Training run {args.run.name}", body, matches, deals), "utf-8")
+    return path
+
+
+def main() -> None:
+    """Write the page of a run and tell where it is."""
+    try:
+        print(write_page(tyro.cli(Args, description=__doc__)))
+    except ValueError as error:
+        sys.exit(f"train.page: {error}")
+
+
+if __name__ == "__main__":
+    main()
