@@ -75,7 +75,6 @@ class Schedule:
                 raise ScheduleError(f"{what}={shown(getattr(self, what))} must be a whole number from 1 to {MOST_DEALS}")
         if not is_real(self.share) or not LEAST_SHARE <= self.share <= 1:
             raise ScheduleError(f"share={shown(self.share)} must be a number from {LEAST_SHARE} to 1")
-        object.__setattr__(self, "share", float(self.share))
         if self.share < 1 and self.rules.deals > 1:
             raise ScheduleError(f"share={self.share:g} goes with matches of one deal, not with deals={self.rules.deals}")
         number = self._made_int("seed")
@@ -99,7 +98,7 @@ class Schedule:
             "seed": self.seed,
             "deals": self.deals,
             "block": self.block,
-            "share": self.share,
+            "share": float(self.share),
             "losses": bool(self.losses),
             "score": self.score,
         }

@@ -265,9 +265,10 @@ def test_numbers_of_numpy_make_the_same_file_as_numbers_of_python(tmp_path: Path
     files = []
     for whole, real, truth in ((int, float, bool), (np.int64, np.float32, np.bool_)):
         files.append(tmp_path / f"{whole.__name__}.jsonl")
-        how: dict[str, Any] = {"deals": 6, "seed": 3, "block": 2, "control": 1, "players": 2}
+        how: dict[str, Any] = {"deals": 6, "seed": 3, "block": 2, "players": 2}
         result = run_tournament(
-            {"a": Caller(BID + 1), "b": Caller(PASS)}, rules=ONE_CARD, file=files[-1], error=real(0.25), losses=truth(0),
+            {"a": Caller(BID + 1), "b": Caller(PASS)}, rules=ONE_CARD, file=files[-1], error=real(0.25), share=real(0.5),
+            losses=truth(0),
             **{name: whole(number) for name, number in how.items()},
         )  # fmt: skip
         json.dumps(to_json(result))
