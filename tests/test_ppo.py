@@ -105,13 +105,13 @@ def test_the_magnet_holds_the_policy_back(tmp_path: Path) -> None:
 def test_in_the_smallest_rule_set_the_policy_comes_near_the_equilibrium(tmp_path: Path) -> None:
     changes = ("suits=2", "lowest_rank=Q", "hand_size=2", "auction=once", "all_pass=dealer_plays_one", "min_bid=1")
     args = Args(
-        players=2, changes=changes, out=tmp_path, seed=7, processes=1, decisions=40 * 8192, matches=256, steps=32,
-        minibatch=1024, width=64, precision="fp32", omit=(), entropy=0.2, entropy_end=0.03, save_every=600.0,
+        players=2, changes=changes, out=tmp_path, seed=7, processes=1, decisions=40 * 4096, matches=128, steps=32,
+        minibatch=512, width=32, precision="fp32", omit=(), entropy=0.2, entropy_end=0.03, save_every=600.0,
     )  # fmt: skip
     main(args)
     game = ExactGame("german", players=2, **parse_changes(changes))
     assert game.nash_conv("random") > 2
-    assert game.nash_conv(f"{tmp_path}/agent.onnx:sample=true") < 0.2
+    assert game.nash_conv(f"{tmp_path}/agent.onnx:sample=true") < 0.3
 
 
 def test_two_processes_train_one_network(tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ def test_an_equilibrium_of_kuhn_poker_by_hand_has_nash_conv_zero() -> None:
 
 def test_leduc_poker_has_the_published_value_and_the_published_distance_of_random_play() -> None:
     form = Form(leduc(), 2).form
-    assert len(form.player) == 288  # 6 in round one and 6 * 3 * 5 - 6 … by hand below
+    # 6 histories of 3 ranks in the first round; 5 ways on from it, then 6 histories of 3 own and 3 public ranks.
+    assert len(form.player) == 6 * 3 + 5 * 6 * 3 * 3
     assert form.nash_conv(form.uniform()) == pytest.approx(4.7472222222, abs=1e-9)  # OpenSpiel's tests
     found = form.solve(tolerance=1e-3)
     assert found.nash_conv <= 1e-3
