@@ -52,6 +52,11 @@ class Args:
         """The rules that are played."""
         return Ruleset.make(self.rules, players=self.players)
 
+    @property
+    def reward(self) -> str:
+        """What is learnt from: the payoff, and where nobody pays, how it compares, or defenders would learn nothing."""
+        return "relative" if self.ruleset.payment == "points_only" else "payoff"
+
 
 def begin(args: Args) -> None:
     """Seed torch, keep it to one thread (networks this small lose by more), and make the folder."""
