@@ -90,7 +90,8 @@ def train(args: Args) -> tuple[Agent, Clock]:
     begin(args)
     envs = gymnasium.make_vec(
         "Napoleon-v0", num_envs=args.num_envs, vectorization_mode="vector_entry_point",
-        rules=args.ruleset, opponents=args.opponents, suit_order=SUIT_ORDER, mask="info", facts=False, illegal="raise",
+        rules=args.ruleset, opponents=args.opponents, suit_order=SUIT_ORDER, reward=args.reward, mask="info",
+        facts=False, illegal="raise",
     )  # fmt: skip
     agent, scale = Agent(), reward_scale(args.ruleset)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)

@@ -104,7 +104,7 @@ def make_env(args: Args, index: int, pool: Pool | None) -> gymnasium.Env[Any, An
     """The table of that number."""
     env: gymnasium.Env[Any, Any] = gymnasium.make(
         "Napoleon-v0", rules=args.ruleset, opponents="random" if pool else args.opponents,
-        suit_order=SUIT_ORDER, mask="info", facts=False, illegal="raise", index=index,
+        suit_order=SUIT_ORDER, reward=args.reward, mask="info", facts=False, illegal="raise", index=index,
     )  # fmt: skip
     if pool is not None:
         env = FromPool(env, pool, np.random.default_rng([args.seed, index]))

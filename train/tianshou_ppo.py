@@ -120,7 +120,7 @@ def make_algorithm(args: Args) -> SeatPPO:
 def make_collector(args: Args, algorithm: SeatPPO) -> Any:
     """Tianshou's collector, at the first decisions of `args.envs` matches."""
     logging.getLogger("tianshou.data.stats").setLevel(logging.ERROR)  # it warns that rewards are one for each seat
-    settings: Any = {"suit_order": SUIT_ORDER, "facts": False, "illegal": "raise"}
+    settings: Any = {"suit_order": SUIT_ORDER, "reward": args.reward, "facts": False, "illegal": "raise"}
     envs = DummyVectorEnv([
         lambda index=index: PettingZooEnv(ne.env(args.ruleset, index=index, **settings)) for index in range(args.envs)
     ])  # fmt: skip

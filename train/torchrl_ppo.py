@@ -57,7 +57,9 @@ class Args(adapting.Args):
 
 def make_env(args: Args, index: int) -> EnvBase:
     """The environment of that number, all seats in one group."""
-    env = ne.env(args.ruleset, suit_order=SUIT_ORDER, mask="info", facts=False, illegal="raise", index=index)
+    env = ne.env(
+        args.ruleset, suit_order=SUIT_ORDER, reward=args.reward, mask="info", facts=False, illegal="raise", index=index
+    )  # fmt: skip
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PettingZoo in TorchRL is tested using version == 1.24.3")
         return PettingZooWrapper(env, use_mask=True, group_map={SEATS: env.possible_agents}, seed=args.seed)
