@@ -15,7 +15,7 @@ import numpy as np
 from onnx import TensorProto, checker, helper, numpy_helper
 from torch import nn
 
-from agents.network import MASKED, ActorCritic
+from agents.network import MASKED, ROLE_BIAS, ROLE_COLUMNS, ROLE_WEIGHT, ROLES, ActorCritic, RoleHeads
 from napoleon_env.agent import METADATA_KEY, agent_metadata
 from napoleon_env.notation import N_ACTIONS
 from napoleon_env.observation import OBSERVATION_SIZE
@@ -51,16 +51,28 @@ def _add_layers(graph: _Graph, x: str, layers: Iterable[nn.Module]) -> str:
 
     Built node by node: torch's own exporter takes seconds and a tracing dependency for these few layers.
     """
+    seen = x
     for layer in layers:
         if isinstance(layer, nn.Linear):
             bias = layer.weight.new_zeros(layer.out_features) if layer.bias is None else layer.bias
             parameters = [graph.constant(p.detach().cpu().float().numpy(), np.float32) for p in (layer.weight, bias)]
             x = graph.add("Gemm", x, *parameters, transB=1)
+            if isinstance(layer, RoleHeads):
+                x = _add_choice(graph, x, seen)
         elif type(layer) in ACTIVATIONS:
             x = graph.add(ACTIVATIONS[type(layer)], x)
         else:
-            raise ValueError(f"a layer of type {type(layer).__name__} cannot be exported: Linear, ReLU and Tanh can")
+            raise ValueError(f"a layer of type {type(layer).__name__} cannot be exported: Linear, RoleHeads, ReLU and Tanh can")
     return x
+
+
+def _add_choice(graph: _Graph, heads: str, seen: str) -> str:
+    """Append the choice of each row's head by its role, as `RoleHeads` makes it."""
+    role = graph.add("Gather", seen, graph.constant(ROLE_COLUMNS, np.int64), axis=1)
+    role = graph.add("Gemm", role, *(graph.constant(x, np.float32) for x in (ROLE_WEIGHT, ROLE_BIAS)), transB=1)
+    role = graph.add("Unsqueeze", graph.add("Relu", role), graph.constant([2], np.int64))
+    heads = graph.add("Reshape", heads, graph.constant([0, len(ROLES), -1], np.int64))
+    return graph.add("ReduceSum", graph.add("Mul", heads, role), graph.constant([1], np.int64), keepdims=0)
 
 
 def _actor_graph(net: ActorCritic) -> tuple[_Graph, str]:
@@ -100,7 +112,7 @@ def save_layers(
 
     Args:
         path: of the file.
-        layers: Linear, ReLU and Tanh, in their order, from the whole observation, float32 [B, OBSERVATION_SIZE], to the
+        layers: Linear, `RoleHeads`, ReLU and Tanh, in their order, from the whole observation, float32 [B, OBSERVATION_SIZE], to the
             logits of all actions, [B, N_ACTIONS], legal or not. What contains them (Sequential, MLP) is opened.
 
     Raises:

@@ -11,8 +11,19 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from napoleon_env.observation import observation_layout
+
 MASKED = -1e9
 """Logit of an illegal action: finite, so that nothing becomes NaN, and its probability is exactly 0 in float32."""
+
+ROLES = ("bidding", "declarer", "defender")
+"""In which a seat decides: calls are bidding, all else is the declarer's or a defender's."""
+
+_STARTS = {row["name"]: row["start"] for row in observation_layout()}
+ROLE_COLUMNS = (_STARTS["phase"], _STARTS["declarer"])
+"""Those of the observation that tell the role: it is the auction, the observer is the declarer."""
+ROLE_WEIGHT, ROLE_BIAS = ((1.0, 0.0), (-1.0, 1.0), (-1.0, -1.0)), (0.0, 0.0, 1.0)
+"""Of a layer with ReLU that makes of ROLE_COLUMNS a 1 for the role and a 0 for each other."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,19 @@ class Tower(nn.Module):
             x = torch.relu(layer(x))
         with torch.autocast(x.device.type, enabled=False):
             return self.last(x.float())
+
+
+class RoleHeads(nn.Linear):
+    """A linear layer for each of ROLES, of which each row takes the one of its role."""
+
+    def __init__(self, n_in: int, n_out: int) -> None:
+        super().__init__(n_in, len(ROLES) * n_out)
+
+    def forward(self, x: Tensor, observation: Tensor) -> Tensor:
+        """`x` [B, n_in], and the whole observation, float32 [B, OBSERVATION_SIZE], to [B, n_out]."""
+        told = observation[:, list(ROLE_COLUMNS)]
+        role = torch.relu(told @ told.new_tensor(ROLE_WEIGHT).T + told.new_tensor(ROLE_BIAS))
+        return (super().forward(x).unflatten(1, (len(ROLES), -1)) * role.unsqueeze(2)).sum(1)
 
 
 class ActorCritic(nn.Module):

@@ -20,7 +20,6 @@ from napoleon_env.vector_env import VectorEnv
 BIDDING, DECLARER, DEFENDER = 0, 1, 2
 MAX_LEGAL = 13
 """Most actions that are ever legal at once: pass, hold, misère, two specials and eight bids."""
-ROLES = ("bidding", "declarer", "defender")
 
 _ROWS = {row["name"]: row for row in observation_layout()}
 _AUCTION = _ROWS["phase"]["start"]

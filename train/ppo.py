@@ -25,12 +25,12 @@ import tyro
 from torch import Tensor
 
 from agents.export import save_agent
-from agents.network import ActorCritic, log_prob_and_entropy
+from agents.network import ROLES, ActorCritic, log_prob_and_entropy
 from napoleon_env.observation import HIDDEN_SIZE, observation_bounds
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
 from train import state
-from train.experience import ROLES, Batch, Experience, advantages, varying_inputs
+from train.experience import Batch, Experience, advantages, varying_inputs
 from train.progress import Reporter
 
 MEASURED = 12
