@@ -61,7 +61,7 @@ def _add_layers(graph: _Graph, x: str, layers: Iterable[nn.Module]) -> str:
                 x = _add_choice(graph, x, seen)
         elif type(layer) in ACTIVATIONS:
             x = graph.add(ACTIVATIONS[type(layer)], x)
-        else:
+        elif not isinstance(layer, nn.Identity):
             raise ValueError(f"a layer of type {type(layer).__name__} cannot be exported: Linear, RoleHeads, ReLU and Tanh can")
     return x
 

@@ -77,8 +77,8 @@ class Stop(Callback):
             raise TimeOver
 
 
-def experiment(args: Args, clock: Clock) -> Experiment:
-    """The whole run."""
+def settings(args: Args) -> tuple[ExperimentConfig, MlpConfig]:
+    """BenchMARL's settings of a run without end, and of its networks."""
     config = ExperimentConfig.get_from_yaml()
     config.gamma, config.lr, config.clip_grad_val = 1.0, 1e-3, 0.5
     config.on_policy_collected_frames_per_batch, config.on_policy_n_envs_per_worker = args.frames, args.envs
@@ -86,13 +86,17 @@ def experiment(args: Args, clock: Clock) -> Experiment:
     config.max_n_frames, config.max_n_iters = None, 10**9
     config.evaluation, config.render, config.loggers, config.create_json = False, False, [], False
     config.save_folder = str(args.out)
+    return config, MlpConfig(num_cells=[128, 128], layer_class=nn.Linear, activation_class=nn.ReLU)
+
+
+def experiment(args: Args, clock: Clock) -> Experiment:
+    """The whole run."""
+    config, net = settings(args)
     ippo = IppoConfig.get_from_yaml()
-    ippo.lmbda, ippo.entropy_coef = 0.98, 0.01
-    net = MlpConfig(num_cells=[128, 128], layer_class=nn.Linear, activation_class=nn.ReLU)
-    task = NapoleonTask(rules=args.ruleset, suit_order=SUIT_ORDER)
+    ippo.lmbda, ippo.entropy_coef = 0.98, 0.01  # a seat decides in about every fourth step
     return Experiment(
-        task=task, algorithm_config=TurnBasedIppoConfig(**vars(ippo)), model_config=net, critic_model_config=net,
-        seed=args.seed, config=config, callbacks=[Stop(clock)],
+        task=NapoleonTask(rules=args.ruleset, suit_order=SUIT_ORDER), algorithm_config=TurnBasedIppoConfig(**vars(ippo)),
+        model_config=net, seed=args.seed, config=config, callbacks=[Stop(clock)],
     )  # fmt: skip
 
 
