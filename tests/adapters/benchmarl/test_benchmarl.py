@@ -70,5 +70,8 @@ def test_mappo_runs_on_the_task_and_its_critic_sees_all_hands(tmp_path: Path) ->
     run = Experiment(task, MappoConfig.get_from_yaml(), net, args.seed, config, critic_model_config=net)
     run.run()
     assert run.total_frames == 128
-    critic = run.losses[GROUP].critic_network
-    assert critic.in_keys == [(GROUP, "observation")]
+    critic, seen = run.algorithm.get_critic(GROUP), run.test_env.reset()
+    with torch.no_grad():
+        before = critic(seen.clone())["state_value"]
+        seen[GROUP, "observation"][1] += 1.0
+        assert (critic(seen)["state_value"][0] != before[0]).all()

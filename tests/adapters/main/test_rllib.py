@@ -24,7 +24,7 @@ def cluster() -> Iterator[None]:
 
 
 def runner(number: int, *, facts: bool = False) -> MultiAgentEnvRunner:
-    settings = config(Args(envs=4))
+    settings = config(Args(envs=4, workers=0))
     settings.env_config["facts"] = facts
     return MultiAgentEnvRunner(config=settings, worker_index=number)
 
