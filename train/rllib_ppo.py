@@ -27,7 +27,6 @@ from typing import Any
 import ray
 import torch
 import tyro
-from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis import InferenceOnlyAPI, ValueFunctionAPI
@@ -36,10 +35,11 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import Tensor, nn
 
+import agents
+import napoleon_env as ne
+import train as scripts
 from agents.network import MASKED, RoleHeads
 from napoleon_env.adapters.rllib import RLlibEnv
-from napoleon_env.notation import N_ACTIONS
-from napoleon_env.observation import OBSERVATION_SIZE
 from train import adapting
 from train.adapting import SUIT_ORDER, Clock, Evaluation, begin, finish
 from train.ppo import reward_scale
@@ -68,16 +68,16 @@ class Args(adapting.Args):
     """Decisions of an update, at least."""
 
 
-class Player(TorchRLModule, InferenceOnlyAPI, ValueFunctionAPI):
+class RoleModule(TorchRLModule, InferenceOnlyAPI, ValueFunctionAPI):
     """Actor and critic whose last layers are there once for each role."""
 
     def setup(self) -> None:
         """Build the layers."""
         width = self.model_config["width"]
         self.actor, self.critic = (
-            nn.Sequential(nn.Linear(OBSERVATION_SIZE, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()) for _ in range(2)
+            nn.Sequential(nn.Linear(ne.OBSERVATION_SIZE, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()) for _ in range(2)
         )
-        self.policy_heads, self.value_heads = RoleHeads(width, N_ACTIONS), RoleHeads(width, 1)
+        self.policy_heads, self.value_heads = RoleHeads(width, ne.N_ACTIONS), RoleHeads(width, 1)
 
     def get_non_inference_attributes(self) -> list[str]:
         """What the processes that play do without."""
@@ -125,7 +125,7 @@ def config(args: Args) -> PPOConfig:
         .multi_agent(policies={SELF}, policy_mapping_fn=lambda agent, episode, **_: SELF)
         .rl_module(
             rl_module_spec=MultiRLModuleSpec(
-                rl_module_specs={SELF: RLModuleSpec(module_class=Player, model_config={"width": 128, "scale": scale})}
+                rl_module_specs={SELF: RLModuleSpec(module_class=RoleModule, model_config={"width": 128, "scale": scale})}
             )
         )
         .training(
@@ -137,17 +137,17 @@ def config(args: Args) -> PPOConfig:
 
 
 def start_ray(args: Args) -> None:
-    """Join the cluster at `address`, or start one for this run."""
+    """Join the cluster at `address`, which gets this code, or start one for this run."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     if args.address != LOCAL:
-        ray.init(args.address)
+        ray.init(args.address, runtime_env={"py_modules": [agents, ne, scripts]})
         return
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     os.environ.setdefault("RAY_worker_niceness", "0")
     ray.init(LOCAL, num_cpus=args.workers + 1, include_dashboard=False)
 
 
-def train(args: Args) -> tuple[Player, Clock]:
+def train(args: Args) -> tuple[RoleModule, Clock]:
     """Train for as long as `args` says."""
     begin(args)
     algorithm = config(args).build_algo()

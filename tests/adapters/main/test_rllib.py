@@ -1,5 +1,7 @@
 """RLlib: a policy that beats random play, whole matches, and deals that no two tables share."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 from napoleon_env.adapters.rllib import RLlibEnv
 from napoleon_env.agent import OnnxPlayer
 from train.rllib_ppo import Args, config, finish, start_ray, train
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,3 +85,12 @@ def test_rllib_finds_the_environment_in_order(rules: str) -> None:
 def test_a_setting_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="skip_forced='no' must be True or False"):
         RLlibEnv({"skip_forced": "no"})
+
+
+def test_it_trains_on_a_cluster_that_runs_already(tmp_path: Path) -> None:
+    address = ray.get_runtime_context().gcs_address
+    options = ["--address", address, "--workers", "1", "--minutes", "0.01", "--deals", "10", "--out", str(tmp_path)]
+    run = subprocess.run([sys.executable, "-m", "train.rllib_ppo", *options], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "decisions" in run.stdout
+    assert OnnxPlayer(tmp_path / "agent.onnx").metadata["training"]["address"] == address
