@@ -112,8 +112,9 @@ def save_layers(
 
     Args:
         path: of the file.
-        layers: Linear, `RoleHeads`, ReLU and Tanh, in their order, from the whole observation, float32 [B, OBSERVATION_SIZE], to the
-            logits of all actions, [B, N_ACTIONS], legal or not. What contains them (Sequential, MLP) is opened.
+        layers: Linear, `RoleHeads`, ReLU and Tanh, in their order, from the whole observation, float32
+            [B, OBSERVATION_SIZE], to the logits of all actions, [B, N_ACTIONS], legal or not. What contains them
+            (Sequential, MLP) is opened.
 
     Raises:
         ValueError: a layer of another type.

@@ -1,11 +1,18 @@
 """Masked distributions and the reference network."""
 
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from agents.network import ActorCritic, Inputs, log_prob_and_entropy
+import napoleon_env as ne
+from agents.export import save_layers
+from agents.network import ROLES, ActorCritic, Inputs, RoleHeads, log_prob_and_entropy
+from napoleon_env.agent import OnnxPlayer
+from train.experience import roles
 
 
 def numbers(mask: torch.Tensor) -> torch.Tensor:
@@ -59,3 +66,25 @@ def test_the_critic_sees_hidden_columns_and_the_actor_does_not() -> None:
     assert values[0] != values[1]
     logits = net.logits(seen)
     assert torch.equal(logits[0], logits[1])
+
+
+def test_each_row_takes_the_head_of_its_role_and_so_does_the_agent_file(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    env = ne.VectorEnv("russian", num_envs=64, seed=0)
+    env.reset()
+    rng, rows = np.random.default_rng(0), []
+    for _ in range(40):
+        rows.append((env.observation.copy(), env.action_mask.copy()))
+        env.step((env.action_mask * rng.random(env.action_mask.shape)).argmax(1))
+    seen, mask = (np.concatenate(column) for column in zip(*rows, strict=True))
+    role = roles(seen)
+    assert len(np.unique(role)) == len(ROLES)
+    body, heads = nn.Sequential(nn.Linear(ne.OBSERVATION_SIZE, 8), nn.ReLU()), RoleHeads(8, ne.N_ACTIONS)
+    with torch.no_grad():
+        x = torch.from_numpy(seen).float()
+        logits = heads(body(x), x).numpy()
+        of_all = nn.Linear.forward(heads, body(x)).numpy().reshape(len(x), len(ROLES), ne.N_ACTIONS)
+    assert (logits == of_all[np.arange(len(x)), role]).all()
+    path = save_layers(tmp_path / "agent.onnx", [body, heads], [env.rules], "fixed", training={})
+    written = OnnxPlayer(path).run(seen, mask)["logits"]
+    assert written[mask == 1] == pytest.approx(logits[mask == 1], abs=1e-4)

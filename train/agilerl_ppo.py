@@ -2,18 +2,17 @@
 
 Tested with agilerl 2.58.0, pettingzoo 1.26.1; `import agilerl.algorithms` needs peft, which a plain install leaves out.
 
-Of its algorithms PPO alone keeps the masks for its update (https://github.com/AgileRL/AgileRL/pull/487). IPPO, its one on-policy
-algorithm for several agents, masks the choice and then compares it with the unmasked policy, so that ratios are not 1 where
-nothing has changed; DQN takes its targets from illegal actions too. PPO's own collector (`collect_rollouts`) passes no masks, and
-knows one agent: here `VectorEnv` plays all seats with one network, advantages run along each seat's own decisions, and
-`PPO.learn` gets them with the masks.
+Of its algorithms PPO alone keeps the masks for its update (https://github.com/AgileRL/AgileRL/pull/487). IPPO, the one for
+several agents, fails on masks that are arrays; lists it ignores in vector environments, and in its update always. DQN takes
+its targets from illegal actions too. PPO's own collector (`collect_rollouts`) passes no masks and knows one agent: here
+`VectorEnv` plays all seats with one network, advantages run along each seat's own decisions, and `PPO.learn` gets them with the
+masks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +29,8 @@ from train.experience import advantages
 from train.ppo import reward_scale
 
 LAYERS = {"hidden_size": [128], "activation": "ReLU", "layer_norm": False, "output_vanish": False}
-"""AgileRL's encoder and head each: what an agent file can hold."""
+"""Of AgileRL's encoder and head each, without the norms that an agent file cannot hold."""
+ENCODER = {**LAYERS, "output_layernorm": False}
 
 
 @dataclass
@@ -78,7 +78,7 @@ def make_agent() -> PPO:
     """PPO with a fresh network."""
     return PPO(
         spaces.Box(-np.inf, np.inf, (ne.OBSERVATION_SIZE,)), spaces.Discrete(ne.N_ACTIONS), share_encoders=False,
-        net_config={"latent_dim": 128, "max_latent_dim": 128, "encoder_config": LAYERS | {"output_layernorm": False}, "head_config": LAYERS},
+        net_config={"latent_dim": 128, "max_latent_dim": 128, "encoder_config": ENCODER, "head_config": LAYERS},
         lr=1e-3, batch_size=512, update_epochs=3, learn_step=1, ent_coef=0.01, gamma=1.0, gae_lambda=0.95,
     )  # fmt: skip
 

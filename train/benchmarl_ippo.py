@@ -10,6 +10,7 @@ thus computed in vain: that is how far its support goes. It has no time limit ei
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from benchmarl.experiment import Callback, Experiment, ExperimentConfig
 from benchmarl.models.mlp import MlpConfig
 from torch import nn
 
-from napoleon_env.adapters.benchmarl import GROUP, NapoleonTask
+from napoleon_env.adapters.benchmarl import NapoleonTask
 from train import adapting
 from train.adapting import SUIT_ORDER, Clock, Evaluation, begin, finish
 
@@ -32,7 +33,7 @@ class Args(adapting.Args):
     """What a run is."""
 
     out: Path = Path("runs/benchmarl")
-    """Folder for agent.onnx and what BenchMARL writes."""
+    """Folder for agent.onnx, and for what BenchMARL notes of the run."""
     envs: int = 16
     """Tables at once."""
     frames: int = 1024
@@ -94,9 +95,10 @@ def experiment(args: Args, clock: Clock) -> Experiment:
     config, net = settings(args)
     ippo = IppoConfig.get_from_yaml()
     ippo.lmbda, ippo.entropy_coef = 0.98, 0.01  # a seat decides in about every fourth step
+    task = NapoleonTask(rules=args.ruleset, suit_order=SUIT_ORDER, illegal="raise")
     return Experiment(
-        task=NapoleonTask(rules=args.ruleset, suit_order=SUIT_ORDER), algorithm_config=TurnBasedIppoConfig(**vars(ippo)),
-        model_config=net, seed=args.seed, config=config, callbacks=[Stop(clock)],
+        task=task, algorithm_config=TurnBasedIppoConfig(**vars(ippo)), model_config=net,
+        seed=args.seed, config=config, callbacks=[Stop(clock)],
     )  # fmt: skip
 
 
@@ -105,10 +107,8 @@ def train(args: Args) -> tuple[Experiment, Clock]:
     begin(args)
     clock = Clock(args.minutes)
     run = experiment(args, clock)
-    try:
+    with suppress(TimeOver):
         run.run()
-    except TimeOver:
-        pass
     return run, clock
 
 

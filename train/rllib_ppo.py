@@ -2,8 +2,8 @@
 
 Tested with ray 2.60.0 (new API stack), gymnasium 1.2.2.
 
-One module plays all seats; its layers are shared by the roles, and its last ones are there once for each role (`RoleHeads`). What
-has to be worked around:
+One module plays all seats. All roles share its layers but the last, of which each role has its own (`RoleHeads`). What has
+to be worked around:
 
 * RLlib makes no default network for observations with a mask (https://github.com/ray-project/ray/issues/44780), and its example
   module takes the mask for float: hence a module of our own, which reads int8.
@@ -75,7 +75,8 @@ class RoleModule(TorchRLModule, InferenceOnlyAPI, ValueFunctionAPI):
         """Build the layers."""
         width = self.model_config["width"]
         self.actor, self.critic = (
-            nn.Sequential(nn.Linear(ne.OBSERVATION_SIZE, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()) for _ in range(2)
+            nn.Sequential(nn.Linear(ne.OBSERVATION_SIZE, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
+            for _ in range(2)
         )
         self.policy_heads, self.value_heads = RoleHeads(width, ne.N_ACTIONS), RoleHeads(width, 1)
 
@@ -116,6 +117,7 @@ def config(args: Args) -> PPOConfig:
     scale = reward_scale(args.ruleset)
     options = {
         "rules": args.ruleset.header, "suit_order": SUIT_ORDER, "obs_dtype": "int8", "skip_forced": True, "facts": False,
+        "illegal": "raise",
     }  # fmt: skip
     return (
         PPOConfig()

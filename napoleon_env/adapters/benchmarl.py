@@ -1,9 +1,9 @@
 """BenchMARL: the game as a task, `NapoleonTask(rules="german", suit_order="canonical")`.
 
-BenchMARL has no turns (https://github.com/facebookresearch/BenchMARL/issues/76). What it gets from TorchRL's PettingZoo wrapper is
-a row for every seat in every step, also for those that wait: with a mask that allows all, an action that nobody carries out,
-and rewards when they come, so that none is lost. The key (GROUP, "mask") is true for the one that acts. Its algorithms learn from
-all rows alike; train/benchmarl_ippo.py shows how to keep the idle ones out of the policy's loss.
+BenchMARL has no turns (https://github.com/facebookresearch/BenchMARL/issues/76). What it gets from TorchRL's PettingZoo wrapper
+is a row for every seat in every step, also for those that wait: with a mask that allows all, an action that nobody carries
+out, and rewards when they come, so that none is lost. The key (GROUP, "mask") is true for the one that acts. Its algorithms
+learn from all rows alike; train/benchmarl_ippo.py shows how to keep the idle ones out of the policy's loss.
 
 All seats are one group and share a network, if BenchMARL is told to share (its default). For a critic that sees all hands,
 as MAPPO's, nothing more is needed: it reads the observations of all seats.
@@ -36,8 +36,8 @@ class NapoleonTask(TaskClass):
     (Not with `parallel_collection`: its processes would all begin to count at the same number.)
 
     Args:
-        options: keyword arguments of `raw_env`. Illegal actions end the match; `obs_dtype` must be left at float32, since
-            BenchMARL's networks take nothing else.
+        options: keyword arguments of `raw_env`. By default an illegal action ends the match; BenchMARL's networks take
+            observations in float32 alone.
 
     Raises:
         RulesetError, EnvError, ObservationError: a setting that does not exist.
@@ -48,13 +48,11 @@ class NapoleonTask(TaskClass):
         self.made = 0
         """Environments made so far."""
 
-    def get_env_fun(
-        self, num_envs: int, continuous_actions: bool, seed: int | None, device: Any
-    ) -> Callable[[], EnvBase]:
+    def get_env_fun(self, num_envs: int, continuous_actions: bool, seed: int | None, device: Any) -> Callable[[], EnvBase]:
         """What makes one environment; BenchMARL calls it `num_envs` times."""
 
         def make() -> EnvBase:
-            env = raw_env(**self.config, index=self.made, illegal="terminate", mask="info", facts=False)
+            env = raw_env(**{"illegal": "terminate", **self.config}, index=self.made, mask="info", facts=False)
             self.made += 1
             return PettingZooWrapper(
                 env, group_map={GROUP: env.possible_agents}, use_mask=True, categorical_actions=True, seed=seed, device=device

@@ -1,10 +1,10 @@
 """Ray RLlib: the game as a `MultiAgentEnv` of its new API stack.
 
-`PPOConfig().environment(RLlibEnv, env_config={"rules": "german", "suit_order": "canonical"})`; train/rllib_ppo.py is a whole run.
+`PPOConfig().environment(RLlibEnv, env_config={"rules": "german", "suit_order": "canonical"})`; train/rllib_ppo.py is a run.
 
-RLlib's own `PettingZooEnv` takes `napoleon_env.env()` too, but RLlib's modules for masked actions look for the observation under
-the key `observations`, PettingZoo has `observation`; and it would play the same deals in several runners, since RLlib seeds the
-environment i of runner w with seed + w + i (https://github.com/ray-project/ray/issues/46986).
+RLlib's own `PettingZooEnv` takes `napoleon_env.env()` too. But RLlib's modules for masked actions look for the observation
+under the key `observations`, where PettingZoo has `observation`; and several runners would play the same deals, since RLlib
+seeds the environment i of runner w with seed + w + i (https://github.com/ray-project/ray/issues/46986).
 
 Tested with ray 2.60.0.
 """
@@ -26,11 +26,11 @@ AGENTS = "__all__"
 
 
 class RLlibEnv(MultiAgentEnv):
-    """A match is an episode; each step asks the one seat that is to act, by its agent id `seat_0`, `seat_1`, …
+    """A match is an episode; each step asks the one seat that is to act.
 
-    Observations are {"observations": Box, "action_mask": Box}, as RLlib's `ActionMaskingTorchRLModule` wants them. A deal's
-    rewards come to all seats in the step that ends it; RLlib adds what a seat gets while others move to its last action. In the
-    step that ends the match all seats have an observation.
+    Agents are `seat_0`, `seat_1`, … Observations are {"observations": Box, "action_mask": Box}, as RLlib's
+    `ActionMaskingTorchRLModule` wants them. A deal's rewards come to all seats in the step that ends it; RLlib adds what a seat
+    gets while others move to its last action. In the step that ends the match all seats have an observation.
 
     Use `batch_mode="complete_episodes"`: where RLlib cuts an episode it drops the last action of every seat that waits, with
     what it earns (https://github.com/ray-project/ray/pull/44677). In that mode it resets the environments for every sample,
@@ -55,12 +55,9 @@ class RLlibEnv(MultiAgentEnv):
         self.observation_spaces = {agent: _renamed_space(self.env.observation_space(agent)) for agent in self.agents}
         self.action_spaces = {agent: self.env.action_space(agent) for agent in self.agents}
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Begin match 0 of `seed`, or without a seed the next match; as `raw_env.reset`."""
-        self.env.reset(seed, options)
-        self._play_forced({})
+        self.env.reset(seed, options)  # the first call of a deal is never forced (C10)
         return self._asked()
 
     def step(

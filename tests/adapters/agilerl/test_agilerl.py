@@ -53,6 +53,8 @@ def test_choices_are_legal_and_every_ratio_is_one_before_the_first_step() -> Non
     batch = experiences(Table(args, agent).rollout(), 0.95)
     assert batch["action_masks"].gather(1, batch["actions"].unsqueeze(1)).all()
     with torch.no_grad():
-        log_probs, entropy, _ = agent.evaluate_actions(batch["observations"], batch["actions"], action_mask=batch["action_masks"])
+        log_probs, entropy, _ = agent.evaluate_actions(
+            batch["observations"], batch["actions"], action_mask=batch["action_masks"]
+        )
     assert log_probs.numpy() == pytest.approx(batch["log_probs"].numpy(), abs=1e-5)
     assert (entropy <= batch["action_masks"].sum(1).log() + 1e-5).all()

@@ -68,7 +68,9 @@ def test_no_two_tables_and_no_two_samples_have_the_same_deals() -> None:
         tables = runner(number)
         for _ in range(3):
             for match in tables.sample():
-                first = {agent: seat.get_observations(0)["observations"].tobytes() for agent, seat in match.agent_episodes.items()}
+                first = {
+                    agent: seat.get_observations(0)["observations"].tobytes() for agent, seat in match.agent_episodes.items()
+                }
                 hands.add(tuple(sorted(first.items())))
     assert len(hands) == 2 * 3 * 4
     again = [RLlibEnv({"index": 1}), RLlibEnv({"index": 1})]
@@ -90,7 +92,9 @@ def test_a_setting_that_does_not_exist_is_refused() -> None:
 def test_it_trains_on_a_cluster_that_runs_already(tmp_path: Path) -> None:
     address = ray.get_runtime_context().gcs_address
     options = ["--address", address, "--workers", "1", "--minutes", "0.01", "--deals", "10", "--out", str(tmp_path)]
-    run = subprocess.run([sys.executable, "-m", "train.rllib_ppo", *options], cwd=ROOT, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-m", "train.rllib_ppo", *options], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
     assert "decisions" in run.stdout
     assert OnnxPlayer(tmp_path / "agent.onnx").metadata["training"]["address"] == address
