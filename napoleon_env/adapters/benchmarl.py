@@ -11,6 +11,9 @@ as MAPPO's, nothing more is needed: it reads the observations of all seats.
 Tested with benchmarl 1.5.2, torchrl 0.11.1.
 """
 
+# pyright: reportMissingImports=false
+# The library is installed in the venv of its group alone.
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -9,10 +9,13 @@ seeds the environment i of runner w with seed + w + i (https://github.com/ray-pr
 Tested with ray 2.60.0.
 """
 
+# pyright: reportMissingImports=false
+# The library is installed in the venv of its group alone.
+
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
@@ -21,8 +24,10 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from napoleon_env.aec_env import raw_env
 from napoleon_env.vector_env import check_flag
 
-AGENTS = "__all__"
+AGENTS: Final = "__all__"
 """RLlib's key for all agents together."""
+ByAgent = dict[Any, Any]
+"""What RLlib takes by agent; its agents may be anything that can be a key."""
 
 
 class RLlibEnv(MultiAgentEnv):
@@ -50,19 +55,18 @@ class RLlibEnv(MultiAgentEnv):
         options: dict[str, Any] = {"illegal": "terminate", "index": getattr(config, "worker_index", 0), **(config or {})}
         self.skip_forced = check_flag("skip_forced", options.pop("skip_forced", False))
         self.env = raw_env(**options)
-        self.possible_agents = self.env.possible_agents.copy()
-        self.agents = self.possible_agents.copy()
-        self.observation_spaces = {agent: _renamed_space(self.env.observation_space(agent)) for agent in self.agents}
-        self.action_spaces = {agent: self.env.action_space(agent) for agent in self.agents}
+        self.possible_agents, self.agents = (list[Any](self.env.possible_agents) for _ in range(2))
+        self.observation_spaces = {
+            agent: _renamed_space(self.env.observation_space(agent)) for agent in self.env.possible_agents
+        }
+        self.action_spaces = {agent: self.env.action_space(agent) for agent in self.env.possible_agents}
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ByAgent, ByAgent]:
         """Begin match 0 of `seed`, or without a seed the next match; as `raw_env.reset`."""
         self.env.reset(seed, options)  # the first call of a deal is never forced (C10)
         return self._asked()
 
-    def step(
-        self, action_dict: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]:
+    def step(self, action_dict: ByAgent) -> tuple[ByAgent, ByAgent, ByAgent, ByAgent, ByAgent]:
         """Carry out the action of the seat that is to act.
 
         Returns:
@@ -78,13 +82,13 @@ class RLlibEnv(MultiAgentEnv):
             rewards.setdefault(agent, 0.0)
         return observations, rewards, {AGENTS: over}, {AGENTS: cut}, infos
 
-    def _step(self, action: Any, rewards: dict[str, float]) -> None:
+    def _step(self, action: Any, rewards: ByAgent) -> None:
         self.env.step(int(action))
         for agent, reward in self.env.rewards.items():
             if reward:
                 rewards[agent] = rewards.get(agent, 0.0) + reward
 
-    def _play_forced(self, rewards: dict[str, float]) -> None:
+    def _play_forced(self, rewards: ByAgent) -> None:
         while self.skip_forced and not any(self._ended()):
             legal = np.flatnonzero(self.env.infos[self.env.agent_selection]["action_mask"])
             if len(legal) > 1:
@@ -95,9 +99,9 @@ class RLlibEnv(MultiAgentEnv):
         agent = self.env.agent_selection
         return self.env.terminations[agent], self.env.truncations[agent]
 
-    def _asked(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _asked(self) -> tuple[ByAgent, ByAgent]:
         """Observations and infos of the seat that is to act, or of all when the match is over."""
-        agents = self.possible_agents if any(self._ended()) else [self.env.agent_selection]
+        agents = self.env.possible_agents if any(self._ended()) else [self.env.agent_selection]
         observations = {}
         for agent in agents:
             seen = self.env.observe(agent)
