@@ -44,7 +44,8 @@ class RLlibEnv(MultiAgentEnv):
 
     Args:
         config: keyword arguments of `raw_env`, and `skip_forced`: play decisions with a single legal action at once. Illegal
-            actions end the match by default. From an `EnvContext`, `index` is the number of the runner by default.
+            actions end the match by default; with illegal="raise", RLlib's check of environments, which plays without masks,
+            must be left out (`disable_env_checking`). From an `EnvContext`, `index` is the number of the runner by default.
 
     Raises:
         RulesetError, EnvError, ObservationError, SeedError: a setting that does not exist.
