@@ -25,7 +25,7 @@ from torch import nn
 import napoleon_env as ne
 from train import adapting
 from train.adapting import SUIT_ORDER, Clock, Evaluation, begin, finish
-from train.experience import advantages
+from train.experience import advantages, relative_payoffs
 from train.ppo import reward_scale
 
 LAYERS = {"hidden_size": [128], "activation": "ReLU", "layer_norm": False, "output_vanish": False}
@@ -61,6 +61,7 @@ class Table:
             action, log_prob, _, value = self.agent.get_action(seen, action_mask=mask)
             env.step(action)
             paid = env.payoffs.astype(np.float32) * reward_scale(env.rules)
+            paid = relative_payoffs(paid) if self.args.reward == "relative" else paid
             rows.append((seen, mask, action, log_prob, value.reshape(-1), seat, paid, env.terminated | env.truncated))
         names = ("observations", "action_masks", "actions", "log_probs", "values", "seat", "paid", "over")
         return dict(zip(names, map(np.stack, zip(*rows, strict=True)), strict=True))

@@ -95,7 +95,7 @@ def experiment(args: Args, clock: Clock) -> Experiment:
     config, net = settings(args)
     ippo = IppoConfig.get_from_yaml()
     ippo.lmbda, ippo.entropy_coef = 0.98, 0.01  # a seat decides in about every fourth step
-    task = NapoleonTask(rules=args.ruleset, suit_order=SUIT_ORDER, illegal="raise")
+    task = NapoleonTask(rules=args.ruleset, suit_order=SUIT_ORDER, reward=args.reward, illegal="raise")
     return Experiment(
         task=task, algorithm_config=TurnBasedIppoConfig(**vars(ippo)), model_config=net,
         seed=args.seed, config=config, callbacks=[Stop(clock)],

@@ -118,7 +118,7 @@ def config(args: Args) -> PPOConfig:
     scale = reward_scale(args.ruleset)
     options = {
         "rules": args.ruleset.header, "suit_order": SUIT_ORDER, "obs_dtype": "int8", "skip_forced": True, "facts": False,
-        "illegal": "raise",
+        "reward": args.reward, "illegal": "raise",
     }  # fmt: skip
     return (
         PPOConfig()
