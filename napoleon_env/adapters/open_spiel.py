@@ -39,7 +39,7 @@ Tested with open-spiel 2.0.2, which has these limits for games in Python:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import comb, prod
+from math import comb
 from typing import Any, Final
 
 import numpy as np
@@ -50,6 +50,7 @@ from open_spiel.python.algorithms import mcts
 from napoleon_env import rules as core
 from napoleon_env.belief import sample_worlds
 from napoleon_env.dealing import check_seed, random_deal
+from napoleon_env.exact import n_deals
 from napoleon_env.match import Match, Situation, View, log_name
 from napoleon_env.notation import (
     ACTION_NAMES,
@@ -240,11 +241,6 @@ def _load_game(text: str, rng: np.random.Generator) -> NapoleonGame:
     game = pyspiel.load_game(text)
     game.rng = rng
     return game
-
-
-def n_deals(rules: Ruleset) -> int:
-    """Ways to deal the hands."""
-    return prod(comb(rules.pack_size - seat * rules.hand_size, rules.hand_size) for seat in range(rules.players))
 
 
 class NapoleonState(pyspiel.State):

@@ -32,8 +32,9 @@ from playing import PRESETS, finite
 from random_rules import Habits, random_rules
 
 import napoleon_env as ne
-from napoleon_env.adapters.open_spiel import EXPLICIT_DEALS, BotPlayer, make_game, n_deals
+from napoleon_env.adapters.open_spiel import EXPLICIT_DEALS, BotPlayer, make_game
 from napoleon_env.dealing import SeedError
+from napoleon_env.exact import n_deals
 from napoleon_env.match import DealError
 from napoleon_env.observation import OBSERVATION_SIZE, observe
 from napoleon_env.ruleset import Ruleset, RulesetError
