@@ -123,7 +123,7 @@ def served(game: Game, **how: Any) -> Iterator[GameServer]:
         yield server
     finally:
         server.stop()
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -143,7 +143,7 @@ class Browser:
         self.table: dict[str, Any] = {}
 
     def receive(self) -> dict[str, Any]:
-        text = self.socket.recv(timeout=20)
+        text = self.socket.recv(timeout=120)
         assert isinstance(text, str)
         self.wire.append(text)
         message = json.loads(text)
@@ -162,7 +162,7 @@ class Browser:
 def get(url: str, **headers: str) -> tuple[int, str]:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(urllib.request.Request(url, headers=headers), timeout=20) as answer:
+        with opener.open(urllib.request.Request(url, headers=headers), timeout=120) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -179,7 +179,7 @@ def test_nothing_on_the_wire_tells_a_seat_what_it_may_not_know(preset: str, spec
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(120)
         pages = {seat: get(server.url(seat))[1] for seat in game.people}
     (_, record) = next(read_records(tmp_path / "m.jsonl"))
     match = replay(record)
