@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
@@ -244,9 +244,7 @@ def tournament(
     from napoleon_env.schedule import ScheduleError
     from napoleon_env.tournament import MOST_ERROR, TournamentError, run_tournament, swing_records
 
-    for option, path in (("--json", None if json_file == "-" else json_file), ("--csv", csv_file), ("--html", html_file)):
-        if path is not None:
-            check_writable(option, path)
+    check_outputs(results, json_file, csv_file, html_file)
     if error is not None and not 0 < error < MOST_ERROR:
         raise CommandError(f"--until {error:g} must be between 0 and {MOST_ERROR}")
     if address is not None and workers is not None:
@@ -441,7 +439,7 @@ def view(
         raise CommandError("--port goes with --serve")
     path = out or ("match.html" if file == "-" else f"{file.removesuffix('.jsonl')}.html")
     if not serve:
-        check_writable("--out", path)
+        check_writable("--out", path, HTML_BEGINS)
     with refused(RecordError, RosterError, SolverError, PageError), refused(Disagreement, code=1):
         player = None if agent is None else policy_player(agent)
         name = "standard input" if file == "-" else os.path.basename(file)
@@ -499,9 +497,9 @@ def play(
     from napoleon_env.viewer.words import OF_PRESET
 
     path = time.strftime("napoleon-%Y%m%d-%H%M%S.jsonl") if out is None else out
-    check_writable("--out", path)
     if os.path.exists(path):
         raise CommandError(f"--out {path}: it is there already, and this match would take its place")
+    check_writable("--out", path)
     specs = split_specs(players)
     rules = make_ruleset(preset, [*(settings or ()), f"players={len(specs)}", f"deals={deals}"])
     with refused(PageError):
@@ -655,8 +653,17 @@ def read_json(path: str) -> Any:
         raise CommandError(f"{path} cannot be read as JSON: {getattr(error, 'strerror', None) or error}") from None
 
 
-def check_writable(option: str, path: str) -> None:
-    """End the command if a file that an option names cannot be written; before the work whose outcome it is to hold."""
+HTML_BEGINS: Final = "<!doctype html>"
+CSV_BEGINS: Final = "player,opponents,"
+JSON_BEGINS: Final = ('{\n "schedule"', '{"napoleon_task"')
+"""How the files begin that `tournament` writes."""
+
+
+def check_writable(option: str, path: str, *beginnings: str) -> None:
+    """End the command if a file that an option names cannot be written; before the work whose outcome it is to hold.
+
+    A file that is there already is replaced only if it begins as what is to be written does.
+    """
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise CommandError(f"{option} {path}: there is no folder {folder}")
@@ -664,6 +671,24 @@ def check_writable(option: str, path: str) -> None:
         raise CommandError(f"{option} {path or repr(path)}: this is a folder, not a file to write")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise CommandError(f"{option} {path}: it may not be written")
+    if os.path.isfile(path) and os.path.getsize(path):
+        with open(path, "rb") as file:
+            there = file.read(100)
+        if not any(there.startswith(beginning.encode()) for beginning in beginnings):
+            raise CommandError(f"{option} {path}: this is there already and is something else, so it is left as it is")
+
+
+def check_outputs(results: str | None, json_file: str | None, csv_file: str | None, html_file: str | None) -> None:
+    """`check_writable` for the files of a tournament, no two of which may be one."""
+    begins = {"--json": JSON_BEGINS, "--csv": (CSV_BEGINS,), "--html": (HTML_BEGINS,)}
+    paths = {} if results is None else {os.path.realpath(results): "--results"}
+    for (option, beginnings), path in zip(begins.items(), (json_file, csv_file, html_file), strict=True):
+        if path is None or (option, path) == ("--json", "-"):
+            continue
+        check_writable(option, path, *beginnings)
+        other = paths.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise CommandError(f"{other} and {option} name the same file, {path}")
 
 
 def words(text: str) -> list[str]:

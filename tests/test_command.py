@@ -448,6 +448,42 @@ def test_analyse_refuses_what_it_cannot_read(napoleon: Any, wrong: Path, tmp_pat
     assert napoleon("analyse", wrong, "--memory", 0)[0] == 2
 
 
+# Files that are there already.
+
+
+def test_a_tournament_and_a_page_replace_only_what_they_wrote_themselves(napoleon: Any, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    playing = ("tournament", "--players", "rule,random", "--deals", 1)
+    for option in ("--json", "--csv", "--html"):
+        code, out, err = napoleon(*playing, option, mine)
+        assert (code, out) == (2, "")
+        assert f"{option} {mine}: this is there already and is something else, so it is left as it is" in err
+    same = tmp_path / "same"
+    for options in (("--results", same, "--json", same), ("--csv", same, "--html", tmp_path / "x" / ".." / "same")):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        code, _, err = napoleon(*playing, *options)
+        assert code == 2
+        assert "name the same file" in err
+        assert not same.exists()
+    assert mine.read_text() == "mine"
+    for _ in range(2):  # its own files it replaces
+        files = ("--json", tmp_path / "r.json", "--csv", tmp_path / "r.csv", "--html", tmp_path / "r.html")
+        assert napoleon(*playing, *files)[0] == 0
+
+
+def test_a_page_never_takes_the_place_of_its_records(napoleon: Any, tmp_path: Path) -> None:
+    record = tmp_path / "m.jsonl"
+    record.write_text(json.dumps(RUSSIAN) + "\n")
+    before = record.read_bytes()
+    code, _, err = napoleon("view", record, "--no-worth", "--out", record)
+    assert code == 2
+    assert "is something else" in err
+    assert record.read_bytes() == before
+    for _ in range(2):
+        assert napoleon("view", record, "--no-worth")[0] == 0
+
+
 # bench
 
 

@@ -521,6 +521,18 @@ def test_a_match_in_the_terminal_speaks_the_language_of_its_rule_text(preset: st
     }[language]
     for word in expected:
         assert word in text, word
+    assert "is not an action" not in text  # an answer that means nothing is refused in the person's language too
+
+
+def test_taking_back_is_offered_in_practice_alone_and_no_deal_is_number_nought() -> None:
+    for practice in (True, False):
+        game = new_game("german", "human,rule", deals=1, seed=1, practice=practice)
+        shown: list[str] = []
+        play_here(game, "en", ask=lambda prompt, game=game: game.seen(0)["legal"][0], console=Console(file=_Writer(shown)))
+        text = "".join(shown)
+        assert ("(or: hint, back, quit)" in text) == practice
+        assert ("(or: hint, quit)" in text) != practice
+        assert "Deal 0" not in text
 
 
 def test_who_leaves_the_terminal_keeps_the_record(tmp_path: Path) -> None:

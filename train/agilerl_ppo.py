@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import tyro
 from agilerl.algorithms import PPO
 from gymnasium import spaces
 from tensordict import TensorDict
@@ -25,6 +24,7 @@ from torch import nn
 import napoleon_env as ne
 from train import adapting
 from train.adapting import SUIT_ORDER, Clock, Evaluation, begin, finish
+from train.command import run
 from train.experience import advantages, relative_payoffs
 from train.ppo import reward_scale
 
@@ -107,4 +107,4 @@ def main(args: Args) -> Evaluation:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args, description=__doc__))
+    run(main, Args, __doc__)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import tyro
 from benchmarl.algorithms import IppoConfig
 from benchmarl.algorithms.ippo import Ippo
 from benchmarl.experiment import Callback, Experiment, ExperimentConfig
@@ -26,6 +25,7 @@ from torch import nn
 from napoleon_env.adapters.benchmarl import NapoleonTask
 from train import adapting
 from train.adapting import SUIT_ORDER, Clock, Evaluation, begin, finish
+from train.command import run
 
 
 @dataclass
@@ -125,4 +125,4 @@ def main(args: Args) -> Evaluation:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args, description=__doc__))
+    run(main, Args, __doc__)

@@ -17,7 +17,6 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import torch
-import tyro
 from torch import Tensor, nn
 from torch.distributions import Categorical
 
@@ -27,6 +26,7 @@ from napoleon_env.notation import N_ACTIONS
 from napoleon_env.observation import OBSERVATION_SIZE
 from train import adapting
 from train.adapting import SUIT_ORDER, Clock, Evaluation, begin, finish
+from train.command import run
 from train.ppo import reward_scale
 
 
@@ -146,4 +146,4 @@ def main(args: Args) -> Evaluation:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args, description=__doc__))
+    run(main, Args, __doc__)

@@ -19,8 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from napoleon_env.exact import ExactGame
-from napoleon_env.roster import parse_spec
+from napoleon_env.roster import make_player, parse_spec
 from napoleon_env.ruleset import Ruleset, parse_changes
+from train.command import run
 
 
 @dataclass
@@ -46,6 +47,7 @@ class Args:
 def report(args: Args) -> dict[str, Any]:
     """What `main` prints, as JSON values."""
     rules = Ruleset.make(args.rules, players=args.players, **parse_changes(args.changes))
+    players = {spec: make_player(spec, rules=rules) for policy in args.policies for spec in as_played(policy)}
     reward = "relative" if rules.payment == "points_only" else "payoff"
     game = ExactGame(rules, reward=reward)
     found: dict[str, Any] = {
@@ -66,7 +68,7 @@ def report(args: Args) -> dict[str, Any]:
             "iterations": solved.iterations,
             "seconds": time.perf_counter() - start,
         }
-    found["nash_conv"] = {spec: game.nash_conv(spec) for policy in args.policies for spec in as_played(policy)}
+    found["nash_conv"] = {spec: game.nash_conv(player) for spec, player in players.items()}
     return found
 
 
@@ -100,4 +102,4 @@ def main(args: Args) -> None:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args, description=__doc__))
+    run(main, Args, __doc__)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,6 +22,7 @@ from napoleon_env.record import to_record
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.solver import Solver
 from napoleon_env.viewer.page import chart, explained, fold, html_table, match_data, panel, report_page
+from train.command import run
 
 POINTS = 300
 """Of a curve; longer logs are thinned out."""
@@ -147,13 +147,10 @@ def write_page(args: Args) -> Path:
     return path
 
 
-def main() -> None:
+def main(args: Args) -> None:
     """Write the page of a run and tell where it is."""
-    try:
-        print(write_page(tyro.cli(Args, description=__doc__)))
-    except ValueError as error:
-        sys.exit(f"train.page: {error}")
+    print(write_page(args))
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Args, __doc__)

@@ -31,6 +31,7 @@ from napoleon_env.observation import HIDDEN_SIZE, observation_bounds
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
 from train import state
+from train.command import run
 from train.experience import BIDDING, Batch, Experience, advantages, varying_inputs
 from train.progress import Reporter
 
@@ -107,6 +108,11 @@ class Args:
     changes: Annotated[tuple[str, ...], tyro.conf.arg(name="set")] = ()
     """Fields of the rule set to change, each as field=value."""
 
+    @property
+    def ruleset(self) -> Ruleset:
+        """The rules that are played."""
+        return Ruleset.make(self.rules, players=self.players, **parse_changes(self.changes))
+
     def as_json(self) -> dict[str, Any]:
         """The arguments as JSON values."""
         return {f.name: str(v) if isinstance(v := getattr(self, f.name), Path) else v for f in fields(self)}
@@ -117,7 +123,7 @@ class Trainer:
 
     def __init__(self, args: Args, rank: int) -> None:
         self.args, self.rank = args, rank
-        self.rules = Ruleset.make(args.rules, players=args.players, **parse_changes(args.changes))
+        self.rules = args.ruleset
         relative = args.reward == "relative" or (args.reward == "auto" and self.rules.payment == "points_only")
         torch.manual_seed(args.seed)
         inputs = varying_inputs([self.rules], args.suit_order, args.omit)
@@ -355,7 +361,12 @@ def work(rank: int, args: Args) -> None:
 
 
 def main(args: Args) -> None:
-    """Train; the agent is `out`/agent.onnx afterwards."""
+    """Train; the agent is `out`/agent.onnx afterwards.
+
+    Raises:
+        RulesetError, StateError: nothing has been written.
+    """
+    args.ruleset  # noqa: B018  # refused here, before any process is started
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "rendezvous").unlink(missing_ok=True)
     if args.resume:
@@ -367,4 +378,4 @@ def main(args: Args) -> None:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args, description=__doc__))
+    run(main, Args, __doc__)

@@ -27,7 +27,6 @@ from typing import Any
 
 import ray
 import torch
-import tyro
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis import InferenceOnlyAPI, ValueFunctionAPI
@@ -43,6 +42,7 @@ from agents.network import MASKED, RoleHeads
 from napoleon_env.adapters.rllib import RLlibEnv
 from train import adapting
 from train.adapting import SUIT_ORDER, Clock, Evaluation, begin, finish
+from train.command import run
 from train.ppo import reward_scale
 
 SELF = "self"
@@ -173,4 +173,4 @@ def main(args: Args) -> Evaluation:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args, description=__doc__))
+    run(main, Args, __doc__)

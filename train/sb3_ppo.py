@@ -18,7 +18,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import tyro
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv
@@ -30,6 +29,7 @@ from napoleon_env.agent import OnnxPlayer
 from napoleon_env.players import Player
 from train import adapting
 from train.adapting import SUIT_ORDER, Clock, Evaluation, begin, finish
+from train.command import run
 from train.ppo import reward_scale
 
 
@@ -136,4 +136,4 @@ def main(args: Args) -> Evaluation:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args, description=__doc__))
+    run(main, Args, __doc__)

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import tyro
 from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
@@ -31,6 +30,7 @@ import napoleon_env as ne
 from agents.network import MASKED
 from train import adapting
 from train.adapting import SUIT_ORDER, Clock, Evaluation, begin, finish
+from train.command import run
 from train.experience import advantages
 from train.ppo import reward_scale
 
@@ -150,4 +150,4 @@ def main(args: Args) -> Evaluation:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args, description=__doc__))
+    run(main, Args, __doc__)

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import tyro
 from tensordict import TensorDict
 from tensordict.nn import TensorDictModule
 from torch import nn
@@ -31,6 +30,7 @@ from torchrl.objectives import ClipPPOLoss, ValueEstimators
 import napoleon_env as ne
 from train import adapting
 from train.adapting import SUIT_ORDER, Clock, Evaluation, begin, finish
+from train.command import run
 from train.ppo import reward_scale
 
 SEATS = "seats"
@@ -134,4 +134,4 @@ def main(args: Args) -> Evaluation:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args, description=__doc__))
+    run(main, Args, __doc__)

@@ -65,7 +65,7 @@ def document(title: str, body: str, data: Mapping[str, Any], *scripts: str, lang
         language: a key of `words.LANGUAGES`.
     """
     values = {"language": language, "words": page_words(), **data}
-    return f"""<!doctype html>
+    page = f"""<!doctype html>
 <html lang="{language}">
 <head>
 <meta charset="utf-8">
@@ -86,6 +86,7 @@ def document(title: str, body: str, data: Mapping[str, Any], *scripts: str, lang
 </body>
 </html>
 """
+    return page.encode("utf-8", "replace").decode()  # JSON may name half a character, which no file can hold
 
 
 def match_page(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from napoleon_env.analysis import analyse
 from napoleon_env.match import FinishedDeal
-from napoleon_env.notation import ACTION_NAMES
+from napoleon_env.notation import ACTION_NAMES, NotationError
 from napoleon_env.players import PlayerLeftError, named_action
 from napoleon_env.render import SYMBOLS
 from napoleon_env.solver import Solver
@@ -80,9 +80,11 @@ class Here:
         view = game.match.view(seat)
         seen = game.seen(seat)
         self.show(seen["frame"], seat)
-        choices = ", ".join(self.choice(name) for name in seen["legal"])
-        self.print(f"{self.say('choices')}: {choices}  ({self.say('commands')})")
         hint, back, leave = self.say("answers").split()
+        commands = [hint, *([back] if game.practice else []), leave]
+        choices = ", ".join(self.choice(name) for name in seen["legal"])
+        choices = f"{self.say('choices')}: {choices}  ({self.say('or')}: {', '.join(commands)})"
+        self.print(choices)
         spoken = {action_text(language, name).lower(): name for name in seen["legal"]}
         while True:
             try:
@@ -100,7 +102,13 @@ class Here:
                     game.take_back(seat, game.version)
                     self.told = len(game.match.history)
                     return
-                game.act(seat, spoken.get(answer) or ACTION_NAMES[named_action(view, answer)], game.version)
+                try:
+                    action = spoken.get(answer) or ACTION_NAMES[named_action(view, answer)]
+                except NotationError:  # it would speak English, and name the actions of all rule sets
+                    self.print(self.say("refused", why=answer or "–"), "yellow")
+                    self.print(choices)
+                    continue
+                game.act(seat, action, game.version)
                 return
             except PlayerLeftError:
                 raise
@@ -116,8 +124,8 @@ class Here:
         """The table: who is where with which cards, the contract, the calls and the tricks."""
         language, rules = self.language, self.game.match.rules
         self.console.print()
-        total = min(frame["played"] + (frame["result"] is None), rules.deals)
-        facts = [self.say("deal", n=total, total=rules.deals)]
+        number = max(1, min(frame["played"] + (frame["result"] is None), rules.deals))
+        facts = [self.say("deal", n=number, total=rules.deals)]
         if frame["pot"] is not None:
             facts.append(f"{self.say('pot')} {frame['pot']}")
         if frame["declarer"] is not None:

@@ -139,9 +139,7 @@ _TABLE: Final[dict[str, tuple[str, str, str, str]]] = {
         "Sem conexão; nova tentativa …", "Нет связи; новая попытка …",
     ),
     "refused": ("Not possible: {why}", "Nicht möglich: {why}", "Não é possível: {why}", "Нельзя: {why}"),
-    "commands": (
-        "or: hint, back, quit", "oder: tipp, zurück, ende", "ou: dica, desfazer, sair", "или: подсказка, назад, выход",
-    ),
+    "or": ("or", "oder", "ou", "или"),
     "answers": ("hint back quit", "tipp zurück ende", "dica desfazer sair", "подсказка назад выход"),
 }  # fmt: skip
 
