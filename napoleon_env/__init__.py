@@ -18,9 +18,10 @@ import pettingzoo
 from napoleon_env.notation import N_ACTIONS, VERSION, action_id, action_name
 
 if TYPE_CHECKING:
-    from napoleon_env.aec_env import EnvError, env, parallel_env, raw_env
+    from napoleon_env.aec_env import env, parallel_env, raw_env
     from napoleon_env.belief import sample_worlds
-    from napoleon_env.gym_env import NapoleonEnv, NapoleonVectorEnv
+    from napoleon_env.gym_env import NapoleonEnv
+    from napoleon_env.gym_vector_env import NapoleonVectorEnv
     from napoleon_env.match import IllegalActionError, Match, View
     from napoleon_env.observation import OBSERVATION_SIZE, observation_layout
     from napoleon_env.players import Player
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from napoleon_env.ruleset import PRESETS, Ruleset, RulesetError
     from napoleon_env.solver import solve
     from napoleon_env.tournament import run_tournament
-    from napoleon_env.vector_env import VectorEnv
+    from napoleon_env.vector_env import EnvError, VectorEnv
 
 __version__ = VERSION
 
@@ -71,9 +72,10 @@ _NAMES_IN: Final = {
     "roster": ("make_player",),
     "solver": ("solve",),
     "belief": ("sample_worlds",),
-    "aec_env": ("EnvError", "env", "parallel_env", "raw_env"),
-    "gym_env": ("NapoleonEnv", "NapoleonVectorEnv"),
-    "vector_env": ("VectorEnv",),
+    "aec_env": ("env", "parallel_env", "raw_env"),
+    "gym_env": ("NapoleonEnv",),
+    "gym_vector_env": ("NapoleonVectorEnv",),
+    "vector_env": ("EnvError", "VectorEnv"),
     "tournament": ("run_tournament",),
 }
 _MODULE_OF: Final = {name: module for module, names in _NAMES_IN.items() for name in names}
@@ -98,7 +100,7 @@ def _register() -> None:
         gymnasium.register(
             "Napoleon-v0",
             entry_point="napoleon_env.gym_env:NapoleonEnv",
-            vector_entry_point="napoleon_env.gym_env:NapoleonVectorEnv",
+            vector_entry_point="napoleon_env.gym_vector_env:NapoleonVectorEnv",
         )
     register = getattr(pettingzoo, "register", None)
     if register is not None:

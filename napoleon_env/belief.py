@@ -159,6 +159,16 @@ def _ways_of(split: Any, groups: int, cards: int) -> float:
 
 
 @jit
+def _place_after(place: int, split: Any, room: Any, groups: int) -> int:
+    """The place (`_count_ways`) of what is left of each group when it has got its part of a split."""
+    stride = 1
+    for group in range(groups):
+        place -= stride * split[group]
+        stride *= room[group] + 1
+    return place
+
+
+@jit
 def _count_ways(counts: Any, voids: Any, room: Any, groups: int, ways: Any) -> None:
     """Write into `ways[suit, place]` in how many ways cards of this suit and later ones can fill what is left of each group.
 
@@ -177,11 +187,7 @@ def _count_ways(counts: Any, voids: Any, room: Any, groups: int, ways: Any) -> N
                 total = 0.0
                 split[:] = 0
                 while True:
-                    below = place
-                    stride = 1
-                    for group in range(groups):
-                        below -= stride * split[group]
-                        stride *= room[group] + 1
+                    below = _place_after(place, split, room, groups)
                     if ways[suit + 1, below] > 0.0:
                         total += _ways_of(split, groups, counts[suit]) * ways[suit + 1, below]
                     if not _next_split(suit, counts[suit], left, voids, groups, split):
@@ -206,11 +212,7 @@ def _draw_split(
     chosen = np.zeros(MAX_PLAYERS, np.int64)
     found = place
     while True:
-        below = place
-        stride = 1
-        for group in range(groups):
-            below -= stride * split[group]
-            stride *= room[group] + 1
+        below = _place_after(place, split, room, groups)
         if ways[suit + 1, below] > 0.0:
             rest -= _ways_of(split, groups, counts[suit]) * ways[suit + 1, below]
             found = below  # kept where rounding lets the sum fall short at the very end

@@ -39,7 +39,7 @@ class Journal:
         if self.path.exists() and not self.path.is_file():
             raise JournalError(f"{self._name} cannot be opened: it is no file that can be appended to")
         try:
-            self._file: BinaryIO = open(self.path, "r+b" if self.path.exists() else "x+b")  # noqa: SIM115  # closed by `close`
+            self._file: BinaryIO = open(self.path, "r+b" if self.path.exists() else "x+b")  # noqa: SIM115  # open until `close`: a line is added after every block
         except OSError as error:
             raise JournalError(f"{self._name} cannot be opened: {error.strerror or error}") from None
         try:

@@ -66,7 +66,7 @@ class RecordError(PlacedError):
     """A file, a line or a value that cannot be read as a record."""
 
 
-class Disagreement(PlacedError):  # noqa: N818  # the record was read well: the error is in what it tells
+class Disagreement(PlacedError):  # noqa: N818  # what `check` is there to find, not an error in using it; RecordError is that
     """A record of something that the rules do not allow, or whose amounts are not what the rules say."""
 
 

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -333,7 +334,7 @@ def picture(match: Match | View, seat: int | None = None, size: tuple[int, int] 
         RenderError: no such seat, a view of another one, or a size out of range.
     """
     try:
-        import PIL.Image  # noqa: F401  # asked for here, so that the sentence below comes before any drawing
+        import_module("PIL.Image")  # now, before any drawing
     except ImportError:
         raise ImportError("a picture of a match needs Pillow: pip install napoleon-env[image]") from None
     table = seen_table(match, seat)

@@ -26,13 +26,12 @@ from random_rules import Habits, random_rules, state_bytes
 
 import napoleon_env as ne
 from napoleon_env import aec_env
-from napoleon_env.aec_env import EnvError
 from napoleon_env.dealing import SeedError
 from napoleon_env.match import DealError, IllegalActionError
 from napoleon_env.notation import ACTION_NAMES, CARDS, N_ACTIONS, SUITS, NotationError
 from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE, ObservationError
 from napoleon_env.ruleset import Ruleset, RulesetError
-from napoleon_env.vector_env import ActionError
+from napoleon_env.vector_env import ActionError, EnvError
 
 EVERY_PRESET = pytest.mark.parametrize("rules", PRESETS)
 EVERY_SIZE = pytest.mark.parametrize("players", range(2, 7))
@@ -906,7 +905,7 @@ def test_every_public_name_is_there_and_is_loaded_when_it_is_used() -> None:
     for name in ne.__all__:
         assert getattr(ne, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
-        ne.nonsense  # noqa: B018
+        ne.nonsense  # noqa: B018  # to ask for it is the test
 
 
 def test_importing_compiles_and_loads_nothing_heavy() -> None:

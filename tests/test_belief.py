@@ -315,12 +315,12 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence() -> None:
     match, rng = Match("german", seed=1), np.random.default_rng(1)
     view = match.view(0)
     with pytest.raises(BeliefError, match=r"a View \(match\.view\(seat\)\), not from a Match"):
-        sample_worlds(match, 3, rng)  # type: ignore[arg-type]
+        sample_worlds(match, 3, rng)
     for n in (-1, 1.5, True, "3"):
         with pytest.raises(BeliefError, match=r"n=.* must be a whole number"):
-            sample_worlds(view, n, rng)  # type: ignore[arg-type]
+            sample_worlds(view, n, rng)
     with pytest.raises(BeliefError, match="rng=1 must be a numpy Generator"):
-        sample_worlds(view, 3, 1)  # type: ignore[arg-type]
+        sample_worlds(view, 3, 1)
     with pytest.raises(BeliefError, match="candidates=0 must be"):
         sample_worlds(view, 3, rng, policy=NeverBids(), candidates=0)
     with pytest.raises(BeliefError, match="n=1048576 with candidates=2 are more than"):
@@ -329,7 +329,7 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence() -> None:
     seat = match.seat
     assert seat is not None
     with pytest.raises(BeliefError, match="does not tell probabilities"):
-        sample_worlds(match.view(0), 3, rng, policy=object())  # type: ignore[arg-type]
+        sample_worlds(match.view(0), 3, rng, policy=object())
     assert len(sample_worlds(view, 0, rng)) == 0
     empty = Match("german", seed=1)
     empty.begin(dealer=0)

@@ -253,7 +253,7 @@ def test_a_window_made_narrow_keeps_its_place(pages: dict[str, str], open_page: 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_hands_of_eight_at_a_table_of_six_fit_a_phone(preset: str, tmp_path: Path, open_page: Callable[..., Page]) -> None:
     rules = Ruleset.make(preset, players=6, hand_size=8, lowest_rank="2")
-    match = played(rules, 6, deals=1)  # type: ignore[arg-type]
+    match = played(rules, 6, deals=1)
     (tmp_path / "m.html").write_text(match_page([("m", to_record(match, notes={"players": ["a rather long name"] * 6}))]))
     page = open_page((tmp_path / "m.html").as_uri(), PHONE)
     for _ in range(12):

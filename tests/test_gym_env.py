@@ -17,13 +17,13 @@ from playing import PRESETS, as_text, finite, seen_id
 from random_rules import random_rules, state_bytes
 
 import napoleon_env as ne
-from napoleon_env.aec_env import EnvError
 from napoleon_env.dealing import SeedError, deal_key
-from napoleon_env.gym_env import OpponentError, learner_words
 from napoleon_env.match import IllegalActionError, View
 from napoleon_env.notation import N_ACTIONS, SOME_DISCARD, NotationError
 from napoleon_env.observation import OBSERVATION_SIZE
+from napoleon_env.opponents import OpponentError, learner_words
 from napoleon_env.roster import RosterError
+from napoleon_env.vector_env import EnvError
 
 
 def lowest(view: View) -> int:

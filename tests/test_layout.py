@@ -42,8 +42,11 @@ ORDER = (
     "sequence_form",
     "exact",
     "vector_env",
+    "single_env",
     "aec_env",
+    "opponents",
     "gym_env",
+    "gym_vector_env",
     "cluster",
     "tournament",
     "analysis",
@@ -52,6 +55,7 @@ ORDER = (
     "report",
     "tasks",
     "bench",
+    "console",
     "__main__",
 )
 """The files and folders of napoleon_env: each imports only from those before it (DESIGN.md, Layout). A file that is not there

@@ -13,11 +13,11 @@ from random_rules import Habits, random_rules, state_bytes
 
 import napoleon_env as ne
 from napoleon_env import render
-from napoleon_env.aec_env import deal_facts
 from napoleon_env.match import FinishedDeal
 from napoleon_env.notation import ACTION_NAMES, CARDS, DISCARD, N_CARDS, NO_CARD, PLAY, TRUMP, cards_of, mask_of
 from napoleon_env.observation import observation_bounds
 from napoleon_env.ruleset import Ruleset
+from napoleon_env.single_env import deal_facts
 
 
 def _rule_sets() -> Iterator[Ruleset]:

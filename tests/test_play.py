@@ -334,7 +334,7 @@ def test_a_browser_that_takes_nothing_in_is_given_up_and_the_others_go_on(monkey
 
     with served(new_game(specs="human,human", deals=1)) as server, seated(server, 0) as a:
         a.until(lambda: a.table.get("away") == [1])
-        server._browsers[1].append(Stuck())  # type: ignore[arg-type]
+        server._browsers[1].append(Stuck())
         a.send(do="hint")
         a.send(do="act", action="pass" if a.table["legal"] else "bid 2")
         a.receive()

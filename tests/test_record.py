@@ -474,7 +474,7 @@ def test_replay_names_no_line() -> None:
     with pytest.raises(Disagreement, match=r"^deal 0, action 1: seat 0 may not say bid 1: bid 1 stands"):
         replay(edited(RUSSIAN, ((*A, 1), ["bid 1"])))
     with pytest.raises(RecordError, match=r"^a record is a JSON object, not a list$"):
-        replay([])  # type: ignore[arg-type]  # what is wrong is the point
+        replay([])  # what is wrong is the point
 
 
 def test_a_problem_survives_pickling() -> None:

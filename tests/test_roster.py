@@ -110,7 +110,7 @@ def test_a_spec_that_makes_no_player_is_refused_in_one_sentence(spec: str, says:
 @pytest.mark.parametrize("spec", [None, 3, object()])
 def test_what_is_no_spec_is_refused(spec: object) -> None:
     with pytest.raises(RosterError):
-        make_player(spec)  # type: ignore[arg-type]
+        make_player(spec)
 
 
 def test_a_broken_agent_file_is_refused(tmp_path: Path) -> None:

@@ -332,7 +332,7 @@ def test_equal_rule_sets_are_one_key_and_copies_are_equal() -> None:
 def test_a_rule_set_cannot_be_changed() -> None:
     rules = PRESETS["german"]
     with pytest.raises(FrozenInstanceError):
-        rules.players = 3  # type: ignore[misc]  # that is the point
+        rules.players = 3  # that is the point
     with pytest.raises(ValueError, match="read-only"):
         rules.struct["players"] = 3
 

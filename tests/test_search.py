@@ -308,7 +308,7 @@ def test_options_out_of_range_are_refused_in_a_sentence() -> None:
         EpimcPlayer(inner=-1)
     for trust in (-1, True, "much", float("nan")):
         with pytest.raises(SearchError, match=r"trust=.* must be a number from 0 to 100"):
-            EpimcPlayer(trust=trust)  # type: ignore[arg-type]
+            EpimcPlayer(trust=trust)
 
 
 def test_a_seat_that_is_not_to_act_has_nothing_to_decide() -> None:

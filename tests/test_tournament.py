@@ -472,7 +472,7 @@ def test_a_tournament_that_cannot_be_is_refused(
 
 def test_a_file_of_results_is_a_path() -> None:
     with pytest.raises(TournamentError, match="file=5 must be the path"):
-        run_tournament(["random", "random as b"], file=5)  # type: ignore[arg-type]
+        run_tournament(["random", "random as b"], file=5)
 
 
 @pytest.mark.parametrize(

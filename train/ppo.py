@@ -108,9 +108,12 @@ class Args:
     changes: Annotated[tuple[str, ...], tyro.conf.arg(name="set")] = ()
     """Fields of the rule set to change, each as field=value."""
 
-    @property
-    def ruleset(self) -> Ruleset:
-        """The rules that are played."""
+    def make_ruleset(self) -> Ruleset:
+        """The rules that are played.
+
+        Raises:
+            RulesetError.
+        """
         return Ruleset.make(self.rules, players=self.players, **parse_changes(self.changes))
 
     def as_json(self) -> dict[str, Any]:
@@ -123,7 +126,7 @@ class Trainer:
 
     def __init__(self, args: Args, rank: int) -> None:
         self.args, self.rank = args, rank
-        self.rules = args.ruleset
+        self.rules = args.make_ruleset()
         relative = args.reward == "relative" or (args.reward == "auto" and self.rules.payment == "points_only")
         torch.manual_seed(args.seed)
         inputs = varying_inputs([self.rules], args.suit_order, args.omit)
@@ -366,7 +369,7 @@ def main(args: Args) -> None:
     Raises:
         RulesetError, StateError: nothing has been written.
     """
-    args.ruleset  # noqa: B018  # refused here, before any process is started
+    args.make_ruleset()  # refused here, before any process is started
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "rendezvous").unlink(missing_ok=True)
     if args.resume:

@@ -25,9 +25,10 @@ from napoleon_env import rules as core
 from napoleon_env.aec_env import env as aec_env
 from napoleon_env.aec_env import parallel_env, raw_env
 from napoleon_env.bench.peers import peer_loops
-from napoleon_env.bench.rows import Row, rate
+from napoleon_env.bench.rows import Row, aec_loop, any_legal, rate
 from napoleon_env.dealing import below, deal_key, random_deal, random_match
-from napoleon_env.gym_env import NapoleonEnv, NapoleonVectorEnv
+from napoleon_env.gym_env import NapoleonEnv
+from napoleon_env.gym_vector_env import NapoleonVectorEnv
 from napoleon_env.jit import count_bits, jit, lowest_bit
 from napoleon_env.match import Match
 from napoleon_env.notation import N_ACTIONS
@@ -151,36 +152,14 @@ def _kernel_loop() -> Callable[[], int]:
     return loop
 
 
-def _any_legal(mask: np.ndarray, rng: Random) -> int:
-    legal = mask.nonzero()[0]
-    return int(legal[int(rng.random() * len(legal))])
-
-
 def _match_loop() -> Callable[[], int]:
     rng = Random(0)
 
     def loop() -> int:
         match, decisions = Match("german", seed=rng.randrange(2**63)), 0
         while not match.over:
-            match.play(_any_legal(match.mask(), rng))
+            match.play(any_legal(match.mask(), rng))
             decisions += 1
-        return decisions
-
-    return loop
-
-
-def _aec_loop(make: Callable[..., Any]) -> Callable[[], int]:
-    env, rng = make("german"), Random(0)
-    env.reset(seed=0)
-
-    def loop() -> int:
-        env.reset()
-        decisions = 0
-        for _ in env.agent_iter():
-            observation, _, terminated, truncated, _ = env.last()
-            over = terminated or truncated
-            env.step(None if over else _any_legal(observation["action_mask"], rng))
-            decisions += not over
         return decisions
 
     return loop
@@ -195,7 +174,7 @@ def _parallel_loop() -> Callable[[], int]:
         decisions = 0
         while env.agents:
             masks = {agent: seen["action_mask"] for agent, seen in observations.items()}
-            observations, *_ = env.step({agent: _any_legal(mask, rng) if mask.any() else 0 for agent, mask in masks.items()})
+            observations, *_ = env.step({agent: any_legal(mask, rng) if mask.any() else 0 for agent, mask in masks.items()})
             decisions += 1
         return decisions
 
@@ -210,7 +189,7 @@ def _gymnasium_loop() -> Callable[[], int]:
         _, info = env.reset()
         decisions, over = 0, False
         while not over:
-            _, _, terminated, truncated, info = env.step(_any_legal(info["action_mask"], rng))
+            _, _, terminated, truncated, info = env.step(any_legal(info["action_mask"], rng))
             over = terminated or truncated
             decisions += 1
         return decisions
@@ -238,7 +217,7 @@ def _gymnasium_sync_loop() -> Callable[[], int]:
 
     def loop() -> int:
         nonlocal info
-        _, _, _, _, info = env.step(np.array([_any_legal(mask, rng) if mask.any() else 0 for mask in info["action_mask"]]))
+        _, _, _, _, info = env.step(np.array([any_legal(mask, rng) if mask.any() else 0 for mask in info["action_mask"]]))
         return n
 
     return loop
@@ -292,7 +271,7 @@ def _check_rate(seconds: float) -> float:
         for seed in range(500):
             match = Match("german", seed=seed)
             while not match.over:
-                match.play(_any_legal(match.mask(), rng))
+                match.play(any_legal(match.mask(), rng))
             matches.append(match)
         write_records(path, matches)
         return rate(lambda: check(path).actions, seconds)
@@ -313,17 +292,17 @@ def environment_rows(seconds: float) -> Iterator[Row]:
         yield Row("VectorEnv on two cores, in units of one", two / one, "x", 1.8)
     yield Row("random play in the kernel, no observation", rate(_kernel_loop(), seconds), "decisions/s", 1e7)
     yield Row("Match.play", rate(_match_loop(), seconds), "decisions/s")
-    yield Row("raw_env, last() and step()", rate(_aec_loop(raw_env), seconds), "decisions/s", 50_000)
-    yield Row("env, with the conventional wrappers", rate(_aec_loop(aec_env), seconds), "decisions/s", 12_000)
+    yield Row("raw_env, last() and step()", rate(aec_loop(raw_env("german")), seconds), "decisions/s", 50_000)
+    yield Row("env, with the conventional wrappers", rate(aec_loop(aec_env("german")), seconds), "decisions/s", 12_000)
     yield Row("parallel_env", rate(_parallel_loop(), seconds), "decisions/s")
     yield Row("Gymnasium, one learner against rule of thumb", rate(_gymnasium_loop(), seconds), "decisions/s", 20_000)
     yield Row(f"Gymnasium vector_entry_point, {NUM_ENVS} learners", rate(_gymnasium_vector_loop(), seconds), "decisions/s")
     yield Row("Gymnasium sync, 16 learners", rate(_gymnasium_sync_loop(), seconds), "decisions/s")
-    match, env = Match("german", seed=0), aec_env("german")
+    match = Match("german", seed=0)
+    env: Any = aec_env("german")  # of PettingZoo's type, which has no `clone`; ours have one
     env.reset(seed=0)
-    clone: Callable[[], Any] = env.clone  # type: ignore[attr-defined]  # the outermost wrapper is ours, and it has clone
     yield Row("Match.copy", 1e6 / rate(_copying(match.copy), seconds), "us", 5, at_most=True)
-    yield Row("env.clone", 1e6 / rate(_copying(clone), seconds), "us", 50, at_most=True)
+    yield Row("env.clone", 1e6 / rate(_copying(env.clone), seconds), "us", 50, at_most=True)
     yield Row("import napoleon_env", _in_a_new_process("import napoleon_env"), "s", 0.6, at_most=True)
     first = "import napoleon_env as ne; env = ne.env('german'); env.reset(seed=0); env.step(0); env.last()"
     yield Row("import and first decision of a second process", _in_a_new_process(first), "s", 1.5, at_most=True)

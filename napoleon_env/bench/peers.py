@@ -7,6 +7,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from random import Random
 
+from napoleon_env.bench.rows import aec_loop
+
 
 def peer_loops() -> Iterator[tuple[str, Callable[[], int]]]:
     """Name and loop of every peer that is installed; a call plays a game and returns its number of decisions."""
@@ -58,17 +60,4 @@ def _rlcard_loop(name: str) -> Callable[[], int]:
 
 
 def _pettingzoo_loop(name: str, maker: str) -> Callable[[], int]:
-    env, rng = getattr(import_module(f"pettingzoo.classic.{name}"), maker)(), Random(0)
-    env.reset(seed=0)
-
-    def loop() -> int:
-        env.reset()
-        decisions = 0
-        for _ in env.agent_iter():
-            observation, _, terminated, truncated, _ = env.last()
-            over = terminated or truncated
-            env.step(None if over else rng.choice(observation["action_mask"].nonzero()[0].tolist()))
-            decisions += not over
-        return decisions
-
-    return loop
+    return aec_loop(getattr(import_module(f"pettingzoo.classic.{name}"), maker)())

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from random import Random
 from typing import Any
 
-import numba
 import numpy as np
 from rich.table import Table
 
-from napoleon_env.notation import VERSION
+from napoleon_env.report import versions
 
 
 class BenchError(ValueError):
@@ -54,18 +53,34 @@ def rate(loop: Callable[[], int], seconds: float) -> float:
     return count / spent
 
 
+def any_legal(mask: np.ndarray, rng: Random) -> int:
+    """A random one of the actions that a mask allows."""
+    legal = mask.nonzero()[0]
+    return int(legal[int(rng.random() * len(legal))])
+
+
+def aec_loop(env: Any) -> Callable[[], int]:
+    """Plays a game of PettingZoo's at random; a call plays it once and returns its number of decisions."""
+    rng = Random(0)
+    env.reset(seed=0)
+
+    def loop() -> int:
+        env.reset()
+        decisions = 0
+        for _ in env.agent_iter():
+            observation, _, terminated, truncated, _ = env.last()
+            over = terminated or truncated
+            env.step(None if over else any_legal(observation["action_mask"], rng))
+            decisions += not over
+        return decisions
+
+    return loop
+
+
 def machine() -> dict[str, Any]:
     """What the numbers depend on."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    return {
-        "napoleon_env": VERSION,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "platform": platform.platform(),
-        "cores": os.cpu_count(),
-        "load": load,
-    }
+    return {**versions(), "cores": os.cpu_count(), "load": load}
 
 
 def machine_text() -> str:

@@ -186,8 +186,9 @@ def match_data(title: str, record: Mapping[str, Any], **computed: Any) -> dict[s
 
 def seat_names(players: object, n: int) -> list[str]:
     """Names of the players by seat, from a record's notes; empty where it has none."""
-    named = isinstance(players, Sequence) and not isinstance(players, str) and len(players) == n
-    return [str(name) for name in players] if named else []  # type: ignore[union-attr]
+    if isinstance(players, Sequence) and not isinstance(players, str) and len(players) == n:
+        return [str(name) for name in players]
+    return []
 
 
 def _static(name: str) -> str:

@@ -76,10 +76,11 @@ def test_nash_conv_and_values_of_any_policy_equal_open_spiel_s(name: str) -> Non
 @pytest.mark.parametrize("player", ["random", "rule", "counting"])
 @pytest.mark.parametrize("name", RULES)
 def test_nash_conv_of_players_equals_open_spiel_s(name: str, player: str) -> None:
-    game, plays = make_game(RULES[name]), ne.make_player(player)
+    game = make_game(RULES[name])
+    plays: Any = ne.make_player(player)
 
     def probabilities(state: Any) -> dict[int, float]:
-        chances: Any = plays.probabilities(state.match.view(state.current_player()))  # type: ignore[attr-defined]
+        chances = plays.probabilities(state.match.view(state.current_player()))
         return {action: float(chances[action]) for action in state.legal_actions()}
 
     tabular = policies.tabular_policy_from_callable(game, probabilities)
