@@ -1,1 +1,1 @@
-"""Learned agents: their networks in torch, the export to ONNX, and the released agents."""
+"""Learned agents: their networks in torch, and the export to ONNX."""

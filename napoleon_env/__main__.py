@@ -629,7 +629,7 @@ def run_task(
     errors = (tasks.TaskError, RosterError, JournalError, TournamentError, GameError)
     n_workers = (os.cpu_count() or 1) if workers is None else workers
     with refused(*errors), refused(tasks.ChangedError, code=1), report.progress() as on_block:
-        running = {"workers": n_workers, "file": results, "on_block": on_block}
+        running: dict[str, Any] = {"workers": n_workers, "file": results, "on_block": on_block}
         if result is not None:
             again = tasks.verify(read_json(result), **running)
             print(f"{result}: {again['task']}, {again['player']['spec']}: the same again")

@@ -14,7 +14,7 @@ import signal
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from multiprocessing import get_context
@@ -82,7 +82,7 @@ class RayCluster:
             self.close()
             raise
 
-    def lines(self, blocks: range) -> Iterator[dict[str, Any]]:
+    def lines(self, blocks: range) -> Generator[dict[str, Any], None, None]:
         """The lines of blocks, in order; once for a connection.
 
         Raises:

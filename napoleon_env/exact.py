@@ -25,7 +25,7 @@ from numba.typed import Dict
 from napoleon_env import rules as core
 from napoleon_env.jit import jit, lowest_bit
 from napoleon_env.match import View
-from napoleon_env.notation import DISCARD, N_ACTIONS, N_CARDS, NO_CARD, PLAY, SOME_DISCARD, shown, whole
+from napoleon_env.notation import DISCARD, N_ACTIONS, N_CARDS, NO_CARD, PLAY, REWARDS, SOME_DISCARD, shown, whole
 from napoleon_env.players import Player, UntoldError
 from napoleon_env.roster import make_player
 from napoleon_env.ruleset import Ruleset
@@ -38,7 +38,6 @@ AT_ONCE: Final = 4096
 """Information states that players are asked about in one call."""
 ROUNDING: Final = 1e-4
 """How far the probabilities that a player tells may be from a sum of 1."""
-REWARDS: Final = ("payoff", "relative")
 NO_ACTION: Final = -1
 END_OF_LOG: Final = -1
 

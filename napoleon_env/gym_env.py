@@ -34,7 +34,6 @@ from napoleon_env.opponents import (
     make_opponents,
     make_question,
     show_seat_to_act,
-    why_illegal,
 )
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.single_env import (
@@ -181,7 +180,7 @@ class NapoleonEnv(gymnasium.Env[Any, Any]):
             action = self._opponents_action((seat - self.seat - 1) % self.rules.players)
             code = game.play(action, as_seen=False)
             if code == REFUSED:
-                raise OpponentError(f"the opponent in seat {seat} chose what is illegal: {why_illegal(self.match, action)}")
+                raise OpponentError(f"the opponent in seat {seat} chose what is illegal: {self.match.why_illegal(action)}")
             if code != GOES_ON:
                 reward += game.rewards[self.seat]
         return code, reward

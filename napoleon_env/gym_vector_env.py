@@ -18,7 +18,7 @@ from gymnasium.vector.utils import batch_space
 from napoleon_env import rules as core
 from napoleon_env.dealing import check_indices, check_seed, deal_key, random_deal, random_match
 from napoleon_env.jit import jit
-from napoleon_env.match import FinishedDeal, Match
+from napoleon_env.match import FinishedDeal, IllegalActionError, Match
 from napoleon_env.notation import N_ACTIONS, N_SUITS, NO_SEAT, NotationError, shown, whole
 from napoleon_env.observation import OBSERVATION_SIZE, encode, encode_mask, rules_features, suit_places, true_action
 from napoleon_env.opponents import (
@@ -31,11 +31,11 @@ from napoleon_env.opponents import (
     make_opponents,
     make_question,
     show_seat_to_act,
-    why_illegal,
 )
 from napoleon_env.players import HumanPlayer, Player
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.single_env import (
+    DEAL_OPTIONS,
     DEAL_OVER,
     FINISHED,
     GOES_ON,
@@ -49,7 +49,7 @@ from napoleon_env.single_env import (
 from napoleon_env.vector_env import EnvError, check_flag
 
 FORFEITED: Final = 4
-"""Beside the codes of `aec_env`: the learner has chosen what is illegal."""
+"""Beside the codes of `single_env`: the learner has chosen what is illegal."""
 
 
 # The kernels.
@@ -219,7 +219,7 @@ class NapoleonVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             EnvError: `options` is no mapping, or sets a deal, which only single environments take.
         """
         check_options(options)
-        for name in ("dealer", "hands", "stock", "pot"):
+        for name in DEAL_OPTIONS:
             if options and options.get(name) is not None:
                 raise EnvError(f"options: {name} can be set in a single environment only")
         if seed is not None:
@@ -289,8 +289,7 @@ class NapoleonVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Raise because of illegal actions, or end their matches."""
         if self.illegal == "raise":
             i = int(rows[0])
-            match = self.match(i)
-            match.play(int(true_action(int(actions[i]), self._places[i])))  # raises
+            raise IllegalActionError(self.match(i).why_illegal(int(true_action(int(actions[i]), self._places[i]))))
         self._status[rows] = FORFEITED
         self._rewards[rows] = self.illegal_reward
 
@@ -325,7 +324,7 @@ class NapoleonVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         )  # fmt: skip
         if k >= 0:
             i = int(rows[k])
-            why = why_illegal(self.match(i), int(actions[k]))
+            why = self.match(i).why_illegal(int(actions[k]))
             raise OpponentError(f"environment {i}: the opponent in seat {int(question.seats[k])} chose what is illegal: {why}")
 
     def _look(self) -> None:

@@ -393,11 +393,8 @@ class Match(Situation):
         if number is None or not 0 <= number < N_ACTIONS:
             raise NotationError(f"{shown(action)} is not an action id: ids run from 0 to {N_ACTIONS - 1}")
         state, rules = self.state[0], self.rules.struct[0]
-        if not core.is_legal(state, rules, number):
-            raise IllegalActionError(self._why_illegal(number))
-        if DISCARD <= number < PLAY and state["cards"][self.rules.players * self.rules.hand_size] == NO_CARD:
-            refused = f"seat {self.seat} may not {ACTION_NAMES[number]}"
-            raise IllegalActionError(f"{refused}: no card to draw is listed in the stock (R7)")
+        if (why := self.why_illegal(number)) is not None:
+            raise IllegalActionError(why)
         core.apply(state, rules, number)
         if state["phase"] != core.NO_DEAL:
             return None
@@ -465,8 +462,17 @@ class Match(Situation):
         cards = list(place_of)
         return cards + [NO_CARD] * (N_CARDS - len(cards))
 
-    def _why_illegal(self, action: int) -> str:
-        """One sentence that says which rule forbids `action` now."""
+    def why_illegal(self, action: int) -> str | None:
+        """One sentence that says which rule forbids an action, given by its id, now; None where it is legal."""
+        state = self.state[0]
+        if not core.is_legal(state, self.rules.struct[0], action):
+            return self._which_rule(action)
+        if DISCARD <= action < PLAY and state["cards"][self.rules.players * self.rules.hand_size] == NO_CARD:
+            return f"seat {self.seat} may not {ACTION_NAMES[action]}: no card to draw is listed in the stock (R7)"
+        return None
+
+    def _which_rule(self, action: int) -> str:
+        """Which rule forbids what is illegal."""
         name, phase, seat = ACTION_NAMES[action], self.phase, self.seat
         if seat is None:
             return f"nobody may {_verb(name)}: " + ("the match is over" if self.over else "no cards are dealt")

@@ -13,6 +13,9 @@ from typing import Final, SupportsIndex, TypeGuard
 VERSION: Final = "0.1.0"
 """Of the package and of its environments; rises when the same seed and actions can give another mask, observation or payoff."""
 
+REWARDS: Final = ("payoff", "relative")
+"""What a seat may earn in a deal: what it wins, or that minus the mean of what the others win."""
+
 SUITS: Final = "CDHS"
 """Suits by number, equal in play (C2)."""
 RANKS: Final = "23456789TJQKA"

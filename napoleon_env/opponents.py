@@ -14,8 +14,7 @@ import numpy as np
 from napoleon_env import rules as core
 from napoleon_env.dealing import STREAMS, check_seed, fork
 from napoleon_env.jit import jit
-from napoleon_env.match import Match
-from napoleon_env.notation import ACTION_NAMES, shown
+from napoleon_env.notation import shown
 from napoleon_env.players import Player
 from napoleon_env.roster import FunctionPlayer, make_player
 from napoleon_env.ruleset import Ruleset
@@ -25,7 +24,7 @@ from napoleon_env.single_env import (
     check_seat,
     check_word,
 )
-from napoleon_env.tables import Question, answer
+from napoleon_env.tables import Question, answer, show
 from napoleon_env.vector_env import EnvError
 
 Opponent = str | Player | Callable[..., Any]
@@ -44,16 +43,10 @@ def show_seat_to_act(
     states: Any, last: Any, rules: Any, bases: Any, rows: Any, seen: Any, last_seen: Any, seats: Any, seeds: Any
 ) -> None:
     """Copy what the seats to act in the environments `rows` may know, and write the seeds of their decisions."""
+    show(states, last, rules, rows, seen, last_seen, seats)
     for k in range(len(rows)):
         state = states[rows[k]]
-        seat = state["seat"]
-        seats[k] = seat
         seeds[k] = fork(fork(fork(bases[rows[k]], state["match"]), state["deal"]), state["n_log"])
-        seen[k] = state
-        core.hide(seen[k], rules[0], seat)
-        last_seen[k] = last[rows[k]]
-        if last_seen[k]["deal"] > 0:
-            core.hide(last_seen[k], rules[0], seat)
 
 
 def make_opponents(opponents: Opponent | Sequence[Opponent], rules: Ruleset) -> list[Player]:
@@ -121,12 +114,3 @@ def check_settings(
         check_word("seat", seat, (ROTATE,))
     else:
         check_seat("seat", seat, rules)
-
-
-def why_illegal(match: Match, action: int) -> str:
-    """The rule that forbids an action, in a sentence."""
-    try:
-        match.copy().play(action)
-    except ValueError as error:
-        return str(error)
-    raise AssertionError(f"{ACTION_NAMES[action]} is legal")  # not reached: both ask rules.is_legal

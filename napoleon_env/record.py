@@ -23,7 +23,7 @@ import numpy as np
 
 from napoleon_env import rules as core
 from napoleon_env.jit import jit
-from napoleon_env.match import DealError, FinishedDeal, IllegalActionError, Match
+from napoleon_env.match import DealError, FinishedDeal, Match
 from napoleon_env.notation import ACTION_NAMES, DISCARD, NO_CARD, PLAY, NotationError, action_id, shown
 from napoleon_env.ruleset import Ruleset, RulesetError
 
@@ -524,7 +524,7 @@ def _play_deal(match: Match, deal: _Deal, number: int, *, broken_off: bool) -> N
             f'the deal is over, so "{ACTION_NAMES[deal.actions[done]]}" is an action too many', deal=number, action=done
         )
     if done < n:
-        raise Disagreement(_why_illegal(match, deal.actions[done]), deal=number, action=done)
+        raise Disagreement(match.why_illegal(deal.actions[done]) or "", deal=number, action=done)
     if not is_over and not broken_off:
         raise Disagreement(
             f"there is no such action, but the deal is not over: seat {match.seat} is to act", deal=number, action=n
@@ -560,14 +560,6 @@ def _carry_out(state: Any, rules: Any, actions: Any, legal: Any) -> int:
             return i
         core.apply(state, rules, action)
     return len(actions)
-
-
-def _why_illegal(match: Match, action: int) -> str:
-    try:
-        match.play(action)
-    except IllegalActionError as error:
-        return str(error)
-    raise AssertionError(f"{ACTION_NAMES[action]} was refused and is legal")
 
 
 def _names(bits: int) -> list[str]:

@@ -86,8 +86,8 @@ class Result:
                 and _integers(line["sums"], sums)
                 and len(tally) == k
                 and all(_integers([mine[name] for mine in tally], self.tally[name].shape) for name in TALLY.names or ())
-                and (whole(line["lines"]) or 0) > 0
-                and (whole(line["played"]) or 0) >= line["lines"]
+                and _integers([line["lines"], line["played"]], (2,))
+                and (schedule.share == 1) <= line["lines"] <= line["played"]  # of a small part none may have been drawn
                 and all(_integers(forfeit[:-1], (len(forfeit) - 1,)) and min(forfeit[:-1]) >= 0 for forfeit in forfeits)
                 and all(forfeit.entrant < k and isinstance(forfeit.reason, str) for forfeit in forfeits)
             )

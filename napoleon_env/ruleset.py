@@ -157,6 +157,11 @@ class Ruleset:
         return [N_RANKS * suit + rank for suit in range(self.suits) for rank in range(lowest, N_RANKS)]
 
     @property
+    def zero_sum(self) -> bool:
+        """Whether what is won in a deal is what others lose in it."""
+        return self.payment == "each_defender" and not self.has_pot
+
+    @property
     def has_pot(self) -> bool:
         """Whether there is a pot on the table: only where Napoleon is announced (RULES.md §6)."""
         return self.napoleon == "announced"

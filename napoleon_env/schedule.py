@@ -106,8 +106,7 @@ class Schedule:
     @property
     def score(self) -> str:
         """payoff, or relative: payoff minus the mean of the others' (see the module)."""
-        zero_sum = self.rules.payment == "each_defender" and not self.rules.has_pot
-        return "payoff" if zero_sum else "relative"
+        return "payoff" if self.rules.zero_sum else "relative"
 
     @property
     def unit(self) -> int:

@@ -29,6 +29,7 @@ from napoleon_env.notation import (
     N_SUITS,
     NO_SEAT,
     PLAY,
+    REWARDS,
     TRUMP,
     NotationError,
     card_number,
@@ -50,9 +51,10 @@ from napoleon_env.observation import (
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.vector_env import EnvError, check_flag
 
-REWARDS: Final = ("payoff", "relative")
 ILLEGAL: Final = ("raise", "terminate")
 MASKS: Final = ("observation", "info")
+DEAL_OPTIONS: Final = ("dealer", "hands", "stock", "pot")
+"""Options of `reset` that set the first deal."""
 RENDER_MODES: Final = ("human", "ansi", "rgb_array")
 OBS_DTYPES: Final = ("int8", "int16", "int32", "int64", "float16", "float32", "float64")
 """Types that hold every observation exactly."""
@@ -140,14 +142,13 @@ class Game:
         seat: who is to act, or NO_SEAT.
         over: whether the match has ended.
         rewards: what each seat earned in the last finished deal.
-        facts: what is public beside the observation: deal, scores, pot, last_deal (see the module).
+        facts: what is public beside the observation: deal, scores, pot, last_deal (`aec_env` describes them).
     """
 
     def __init__(
         self, rules: Ruleset, *, reward: str, suit_order: str, obs_dtype: Any, stream: str, index: int, facts: bool
     ) -> None:
-        if reward not in REWARDS:
-            raise EnvError(f"reward={shown(reward)} must be one of {', '.join(REWARDS)}")
+        check_word("reward", reward, REWARDS)
         try:
             self.dtype = np.dtype(object if obs_dtype is None else obs_dtype)  # None is float64 to numpy
         except (TypeError, ValueError):
@@ -211,7 +212,7 @@ class Game:
         match.rules, match.state, match.history, match._random = self.rules, core.new_state(), [], True
         match.state["key"] = key
         _begin_match(match.state, self._struct, number)
-        given = {name: (options or {}).get(name) for name in ("dealer", "hands", "stock", "pot")}
+        given = {name: (options or {}).get(name) for name in DEAL_OPTIONS}
         if any(value is not None for value in given.values()):
             self._begin_given(match, **given)
         self.seed, self._key = base, key
@@ -297,11 +298,7 @@ class Game:
     def why_refused(self, action: int) -> IllegalActionError:
         """The error for an action, numbered as the seat to move sees it, that `play` refused."""
         assert self.match is not None
-        try:
-            self.match.copy().play(self.true_action(action) if self.seat != NO_SEAT else action)
-        except IllegalActionError as error:
-            return error
-        raise AssertionError(f"{action} is legal")  # not reached: both ask rules.is_legal
+        return IllegalActionError(self.match.why_illegal(self.true_action(action) if self.seat != NO_SEAT else action))
 
     def forfeit(self, action: int) -> None:
         """End the match because the seat to move has chosen `action`, numbered as it sees it, which is illegal."""

@@ -22,7 +22,7 @@ from napoleon_env import rules as core
 from napoleon_env.dealing import check_seed, deal_key, fork, random_deal
 from napoleon_env.jit import jit, lowest_bit
 from napoleon_env.match import FinishedDeal, Match, View
-from napoleon_env.notation import ACTION_NAMES, MAX_PLAYERS, N_ACTIONS, NO_SEAT, PLAY, NotationError, action_id, shown, whole
+from napoleon_env.notation import MAX_PLAYERS, N_ACTIONS, NO_SEAT, PLAY, NotationError, action_id, shown, whole
 from napoleon_env.players import act_many
 from napoleon_env.ruleset import Ruleset
 
@@ -165,7 +165,7 @@ def _acting(states: Any, rules: Any, assigned: Any, waits: Any, acting: Any, for
 
 
 @jit
-def _show(states: Any, last: Any, rules: Any, rows: Any, seen: Any, last_seen: Any, seats: Any) -> None:
+def show(states: Any, last: Any, rules: Any, rows: Any, seen: Any, last_seen: Any, seats: Any) -> None:
     """Copy what the seats to act at the tables `rows` may know."""
     for k in range(len(rows)):
         row = rows[k]
@@ -390,7 +390,7 @@ class _Room:
         n = len(rows)
         seen, last_seen = core.new_state(n), core.new_state(n)
         seats = np.empty(n, np.int64)
-        _show(self.states, self.last, self.rules.struct, rows, seen, last_seen, seats)
+        show(self.states, self.last, self.rules.struct, rows, seen, last_seen, seats)
         seeds, positions = self._words(rows)
         question, which = Question(seen, self.rules, seats, seeds, last_seen), np.arange(n)
         if getattr(player, "deterministic", False) is True:
@@ -450,11 +450,7 @@ class _Room:
     def _why_illegal(self, row: int, action: int) -> str:
         match = Match(self.rules, seed=0)
         match.state = self.states[row : row + 1].copy()
-        try:
-            match.play(action)
-        except ValueError as error:
-            return str(error)
-        return f"{ACTION_NAMES[action]} was refused"
+        return match.why_illegal(action) or ""
 
 
 # One player's answers.

@@ -12,7 +12,8 @@ interval over deals. An exact task is scored by NashConv instead (`exact`), and 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
@@ -22,6 +23,7 @@ import numpy as np
 from napoleon_env.exact import ExactGame
 from napoleon_env.notation import shown
 from napoleon_env.report import unit, versions
+from napoleon_env.result import Result
 from napoleon_env.roster import fingerprint, make_player
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.schedule import Schedule
@@ -93,13 +95,21 @@ def find(name: str) -> Task:
     return TASKS[name]
 
 
-def run_task(name: str, player: str, /, **running: Any) -> dict[str, Any]:
+def run_task(
+    name: str,
+    player: str,
+    /,
+    *,
+    workers: int = 1,
+    file: str | os.PathLike[str] | None = None,
+    on_block: Callable[[Result], None] | None = None,
+) -> dict[str, Any]:
     """Measure a player in a task.
 
     Args:
         name: of the task.
         player: a spec (`roster`).
-        running: what `run_tournament` takes and what cannot change a number: workers, file, on_block.
+        workers, file, on_block: as for `run_tournament`; they change no number. An exact task needs none of them.
 
     Returns:
         The result as JSON values: task, player, score, and all that made it.
@@ -116,7 +126,9 @@ def run_task(name: str, player: str, /, **running: Any) -> dict[str, Any]:
                 "so numbers would not be comparable"
             )
     who = entrant((PLAYER, player))
-    found = _exact_score(task, player) if task.exact else _table_score(task, player, running)
+    found = (
+        _exact_score(task, player) if task.exact else _table_score(task, player, workers=workers, file=file, on_block=on_block)
+    )
     result = {
         "napoleon_task": FORMAT,
         "task": name,
@@ -135,20 +147,19 @@ def definition(task: Task) -> dict[str, Any]:
     if task.exact:
         return {**fixed, "measure": "NashConv, points a deal; less is better"}
     measure = f"mean advantage over the opponents, {unit(_schedule(task))}; more is better"
-    return {**fixed, "seed": SEED, "stream": "evaluation", "deals": task.deals, "measure": measure}
+    return {**fixed, "seed": SEED, "stream": "evaluation", "deals": task.deals, "level": LEVEL, "measure": measure}
 
 
 def _schedule(task: Task) -> Schedule:
     return Schedule(rules=task.rules, names=(PLAYER, *task.pinned), seed=SEED, deals=task.deals, block=1)
 
 
-def _table_score(task: Task, player: str, running: Mapping[str, Any]) -> dict[str, Any]:
+def _table_score(task: Task, player: str, **running: Any) -> dict[str, Any]:
     entries = [(PLAYER, player), *((spec, spec) for spec in task.pinned)]
     result = run_tournament(entries, rules=task.rules, deals=task.deals, seed=SEED, **running)
     edges = result.edges()
     return {
         "score": result.fields()[0].json,
-        "level": LEVEL,
         "against": {spec: edges[0, place].json for place, spec in enumerate(task.pinned, 1)},
         "forfeits": int(result.n_forfeits[0]),
         "warnings": result.warnings,
@@ -156,7 +167,7 @@ def _table_score(task: Task, player: str, running: Mapping[str, Any]) -> dict[st
 
 
 def _exact_score(task: Task, player: str) -> dict[str, Any]:
-    found = max(_game(task.rules).nash_conv(make_player(player, rules=task.rules)), 0.0)  # rounding may bring it below
+    found = max(_game(task.rules).nash_conv(player), 0.0)  # rounding may bring it below
     return {"score": {"mean": found, "low": found, "high": found}, "warnings": []}
 
 
@@ -165,12 +176,19 @@ def _game(rules: Ruleset) -> ExactGame:
     return ExactGame(rules)
 
 
-def verify(result: Mapping[str, Any], **running: Any) -> dict[str, Any]:
+def verify(
+    result: Mapping[str, Any],
+    /,
+    *,
+    workers: int = 1,
+    file: str | os.PathLike[str] | None = None,
+    on_block: Callable[[Result], None] | None = None,
+) -> dict[str, Any]:
     """Measure a result's player again.
 
     Args:
         result: of `run_task`, read back from JSON.
-        running: as for `run_task`.
+        workers, file, on_block: as for `run_task`.
 
     Returns:
         The new result, whose score is the same.
@@ -196,7 +214,7 @@ def verify(result: Mapping[str, Any], **running: Any) -> dict[str, Any]:
             )
     if (now := fingerprint(spec)) != result["player"].get("fingerprint"):
         raise TaskError(f"the player {shown(spec)} is not the one that was measured: its fingerprint is {now}")
-    again = json.loads(json.dumps(run_task(name, spec, **running)))
+    again = json.loads(json.dumps(run_task(name, spec, workers=workers, file=file, on_block=on_block)))
     for what in ("score", "against", "forfeits"):
         if again.get(what) != result.get(what):
             raise ChangedError(f"measured again, the {what} of {shown(spec)} is {again.get(what)}, not {result.get(what)}")

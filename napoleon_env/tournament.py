@@ -12,10 +12,10 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context, parent_process
@@ -355,30 +355,17 @@ def run_tournament(
                     raise store.damaged(result.blocks)
                 result.add(line)
         blocks = range(result.blocks, schedule.blocks)
-        played = nullcontext(cluster.lines(blocks)) if cluster else _lines(crew, entrants, seconds, blocks, n_workers)
-        with played as lines:
-            for line in () if result.certain else lines:
-                if store:
-                    store.append(line)
-                result.add(line)
-                if on_block:
-                    on_block(result)
-                if result.certain:
-                    break
+        played = cluster.lines(blocks) if cluster else _play_blocks(crew, entrants, seconds, blocks, n_workers)
+        lines = stack.enter_context(closing(played))
+        for line in () if result.certain else lines:
+            if store:
+                store.append(line)
+            result.add(line)
+            if on_block:
+                on_block(result)
+            if result.certain:
+                break
     return result
-
-
-@contextmanager
-def _lines(
-    crew: Crew, entrants: Sequence[Entrant], seconds: float | None, blocks: range, workers: int
-) -> Iterator[Iterator[dict[str, Any]]]:
-    """The lines of blocks in order, played here or by worker processes; what is in flight is dropped at the end."""
-    pools: list[ProcessPoolExecutor] = []
-    try:
-        yield _play_blocks(crew, entrants, seconds, blocks, workers, pools)
-    finally:
-        for pool in pools:
-            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _play_blocks(
@@ -387,9 +374,11 @@ def _play_blocks(
     seconds: float | None,
     blocks: range,
     workers: int,
-    pools: list[ProcessPoolExecutor],
-) -> Iterator[dict[str, Any]]:
-    """Play blocks here as long as starting workers would not pay, then with workers (in a pool that is added to `pools`)."""
+) -> Generator[dict[str, Any], None, None]:
+    """The lines of blocks in order: played here as long as starting workers would not pay, then by workers.
+
+    Closed before its end it drops what is in flight.
+    """
     while blocks:
         started = time.monotonic()
         line = crew.line(blocks[0])
@@ -400,18 +389,18 @@ def _play_blocks(
             break
     if not blocks:
         return
-    pools.append(
-        ProcessPoolExecutor(
-            min(workers, len(blocks)),
-            get_context("spawn"),
-            initializer=_start_worker,
-            initargs=(crew.schedule, list(entrants), seconds),
-        )
+    pool = ProcessPoolExecutor(
+        min(workers, len(blocks)),
+        get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(crew.schedule, list(entrants), seconds),
     )
     try:
-        yield from _in_order(pools[0], blocks, 2 * workers)
+        yield from _in_order(pool, blocks, 2 * workers)
     except BrokenProcessPool:
         raise TournamentError(FELL) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _in_order(pool: ProcessPoolExecutor, blocks: range, ahead: int) -> Iterator[dict[str, Any]]:

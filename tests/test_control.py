@@ -167,6 +167,16 @@ def test_a_part_does_not_depend_on_workers_or_interruptions(tmp_path: Path, monk
     assert to_json(run(tmp_path / "broken.jsonl")) == to_json(whole)
 
 
+def test_a_block_of_which_no_table_was_drawn_is_read_back(tmp_path: Path) -> None:
+    def run() -> Result:
+        file = tmp_path / "r.jsonl"
+        return run_tournament(["random", "rule"], rules="portuguese", players=2, deals=6, block=1, share=1e-4, file=file)
+
+    first = run()
+    assert first.played == 0
+    assert to_json(run()) == to_json(first)
+
+
 def test_the_sequential_mode_is_certain_with_a_part_too() -> None:
     result = run_tournament(["random", "rule"], deals=2000, share=0.1, error=0.05, block=50)
     assert result.certain

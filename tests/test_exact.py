@@ -14,6 +14,7 @@ from agents.network import ActorCritic
 from napoleon_env import exact
 from napoleon_env.exact import ExactGame
 from napoleon_env.match import View
+from napoleon_env.notation import N_ACTIONS
 from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE
 from napoleon_env.players import CountingPlayer, RandomPlayer
 from napoleon_env.roster import RosterError
@@ -96,7 +97,7 @@ def test_a_game_solved_by_hand_has_that_value() -> None:
     assert ExactGame(ONE_CARD).solve(tolerance=1e-6).values == pytest.approx([0, 0], abs=1e-6)
 
 
-def test_the_four_rule_sets_have_these_sizes() -> None:
+def test_rule_sets_that_were_counted_elsewhere_have_these_sizes() -> None:
     """Counted by a program of another hand, for one dealer and with a forced pass asked, which is not asked here (C10).
 
     Forced passes of two players, one a deal: 2 pass. Of three, four a deal: 2 pass, 2 pass pass, pass 2 pass, 1 2 pass. Each is
@@ -150,7 +151,7 @@ def test_probabilities_of_a_view_count() -> None:
     policy = game.policy(Told())
     assert (policy[(game.actions == 0)] == 0).sum() > 0
     with pytest.raises(GameError, match="add up to 0"):
-        game.policy(type("Silent", (Told,), {"probabilities": lambda self, view: np.zeros(124)})())
+        game.policy(type("Silent", (Told,), {"probabilities": lambda self, view: np.zeros(N_ACTIONS)})())
 
 
 def test_the_relative_reward_makes_a_game_of_points_only_one_of_two() -> None:

@@ -24,8 +24,8 @@ def numbers(mask: torch.Tensor) -> torch.Tensor:
 def test_probabilities_of_the_legal_actions_sum_to_one_and_an_absent_one_is_exactly_zero() -> None:
     generator = torch.Generator().manual_seed(0)
     for scale in (1e-3, 1.0, 1e3):
-        logits = torch.randn(20_000, 124, generator=generator) * scale
-        mask = torch.rand(20_000, 124, generator=generator) < torch.rand(20_000, 1, generator=generator) / 8
+        logits = torch.randn(20_000, ne.N_ACTIONS, generator=generator) * scale
+        mask = torch.rand(20_000, ne.N_ACTIONS, generator=generator) < torch.rand(20_000, 1, generator=generator) / 8
         mask[:, 0] |= ~mask.any(1)
         legal = numbers(mask)
         places = torch.arange(legal.shape[1])
@@ -53,7 +53,7 @@ def test_one_legal_action_has_entropy_zero_and_finite_gradients() -> None:
 
 @pytest.mark.parametrize("k", [2, 5, 13])
 def test_k_equal_logits_have_entropy_ln_k(k: int) -> None:
-    _, entropy = log_prob_and_entropy(torch.zeros(1, 124), torch.arange(k).unsqueeze(0), torch.tensor([0]))
+    _, entropy = log_prob_and_entropy(torch.zeros(1, ne.N_ACTIONS), torch.arange(k).unsqueeze(0), torch.tensor([0]))
     assert entropy.item() == pytest.approx(math.log(k), abs=1e-6)
 
 

@@ -13,7 +13,7 @@ from napoleon_env.exact import ExactGame
 from napoleon_env.ruleset import parse_changes
 from train import state
 from train.experience import BIDDING, DECLARER, DEFENDER
-from train.ppo import Args, Samples, Trainer, main, normalise_per_role
+from train.ppo import MEASURED, Args, ArgsError, Samples, Trainer, main, normalise_per_role, set_budget
 
 SMALL = Args(
     processes=1, matches=16, steps=32, minibatch=128, width=16, precision="fp32", save_every=0.0, decisions=6 * 512, seed=3
@@ -79,6 +79,22 @@ def test_a_damaged_state_is_passed_over_with_a_warning(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="00000003 is damaged"):
         path, _ = state.newest(tmp_path)
     assert path.name == "00000002"
+    with pytest.warns(UserWarning, match="00000003 is damaged"):
+        main(Args(out=tmp_path, resume=True))  # the damaged one makes room for the one that takes its place
+    assert state.newest(tmp_path)[0] == newest
+
+
+def test_the_updates_whose_time_is_measured_learn_too(tmp_path: Path) -> None:
+    trainer = Trainer(replace(SMALL, out=tmp_path, decisions=0, minutes=0.001), 0)
+    set_budget(trainer)
+    assert trainer.update == 1 + MEASURED
+    assert [group["lr"] for group in trainer.optimizer.param_groups] == [SMALL.lr]
+
+
+def test_too_few_decisions_for_a_minibatch_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ArgsError, match="matches=2 of steps=16 are too few decisions for minibatch=64"):
+        main(replace(SMALL, out=tmp_path / "out", matches=2, steps=16, minibatch=64))
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_a_state_there_is_nothing_to_resume(tmp_path: Path) -> None:

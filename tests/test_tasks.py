@@ -85,6 +85,7 @@ def test_a_result_verifies_and_an_edited_one_does_not(short: None) -> None:
     [
         ({"version": 2}, "of another english-4: its version is 2, here it is 1"),
         ({"deals": 7}, "its deals is 7, here it is 40"),
+        ({"level": 0.5}, "its level is 0.5, here it is 0.95"),
         ({"pinned": {"rule": "0", "counting": "0"}}, "its pinned is"),
         ({"task": "dutch-4"}, "task 'dutch-4' does not exist: there are german-4"),
         ({"player": {"spec": "rule", "fingerprint": "napoleon-env 0.0.1"}}, "not the one that was measured"),

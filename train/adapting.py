@@ -25,6 +25,7 @@ from napoleon_env.report import print_result
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.statistics import LEVEL, Estimate
 from napoleon_env.tournament import run_tournament
+from train.ppo import fitting_reward
 
 SUIT_ORDER = "canonical"
 """Of all environments here: nothing has to be learnt four times."""
@@ -54,8 +55,8 @@ class Args:
 
     @property
     def reward(self) -> str:
-        """What is learnt from: the payoff, and where nobody pays, how it compares, or defenders would learn nothing."""
-        return "relative" if self.ruleset.payment == "points_only" else "payoff"
+        """What is learnt from."""
+        return fitting_reward(self.ruleset)
 
 
 def begin(args: Args) -> None:
@@ -71,10 +72,15 @@ class Clock:
     def __init__(self, minutes: float) -> None:
         self.start, self.seconds, self.decisions = time.perf_counter(), 60 * minutes, 0
 
-    def count(self, decisions: int) -> bool:
-        """Add decisions of the learner; whether there is time left."""
-        self.decisions += decisions
+    @property
+    def running(self) -> bool:
+        """Whether there is time left."""
         return time.perf_counter() < self.start + self.seconds
+
+    def count(self, decisions: int) -> bool:
+        """Add decisions that the learner has taken; whether there is time left."""
+        self.decisions += decisions
+        return self.running
 
     @property
     def speed(self) -> float:

@@ -90,8 +90,9 @@ def train(args: Args) -> tuple[PPO, Clock]:
     begin(args)
     agent = make_agent()
     table, clock = Table(args, agent), Clock(args.minutes)
-    while clock.count(args.envs * args.steps):
+    while clock.running:
         agent.learn(experiences(table.rollout(), agent.gae_lambda))
+        clock.count(args.envs * args.steps)
     return agent, clock
 
 

@@ -101,7 +101,8 @@ def train(args: Args) -> tuple[Agent, Clock]:
     logprobs, rewards, dones, values, advantages = (torch.zeros(shape) for _ in range(5))
     seen, info = envs.reset(seed=args.seed)
     clock = Clock(args.minutes)
-    while clock.count(args.num_steps * args.num_envs):
+    while clock.running:
+        clock.count(args.num_steps * args.num_envs)
         for step in range(args.num_steps):
             obs[step], masks[step] = torch.from_numpy(seen), torch.from_numpy(info["action_mask"] != 0)
             with torch.no_grad():

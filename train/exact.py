@@ -22,6 +22,7 @@ from napoleon_env.exact import ExactGame
 from napoleon_env.roster import make_player, parse_spec
 from napoleon_env.ruleset import Ruleset, parse_changes
 from train.command import run
+from train.ppo import fitting_reward
 
 
 @dataclass
@@ -48,7 +49,7 @@ def report(args: Args) -> dict[str, Any]:
     """What `main` prints, as JSON values."""
     rules = Ruleset.make(args.rules, players=args.players, **parse_changes(args.changes))
     players = {spec: make_player(spec, rules=rules) for policy in args.policies for spec in as_played(policy)}
-    reward = "relative" if rules.payment == "points_only" else "payoff"
+    reward = fitting_reward(rules)
     game = ExactGame(rules, reward=reward)
     found: dict[str, Any] = {
         "rules": rules.header,

@@ -11,19 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from agents.network import Inputs
-from napoleon_env.notation import N_ACTIONS
+from agents.network import ROLE_COLUMNS, ROLES, Inputs
+from napoleon_env.notation import N_ACTIONS, TRUMP
 from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE, observation_layout
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.vector_env import VectorEnv
 
-BIDDING, DECLARER, DEFENDER = 0, 1, 2
-MAX_LEGAL = 13
-"""Most actions that are ever legal at once: pass, hold, misère, two specials and eight bids."""
+BIDDING, DECLARER, DEFENDER = range(len(ROLES))
+MAX_LEGAL = TRUMP
+"""Most actions that are ever legal at once: all calls."""
 
 _ROWS = {row["name"]: row for row in observation_layout()}
-_AUCTION = _ROWS["phase"]["start"]
-_DECLARER = _ROWS["declarer"]["start"]
+_AUCTION, _DECLARER = ROLE_COLUMNS
 
 
 class Batch(NamedTuple):
@@ -64,7 +63,9 @@ class Experience:
         self.env, self.inputs, self.steps, self.rng = env, inputs, steps, rng
         self.scale, self.relative = scale, relative
         shape = (steps, env.num_envs)
-        self.columns, self.hidden_columns, self.actions = (np.array(c, np.int64) for c in inputs_of(inputs))
+        self.columns, self.hidden_columns, self.actions = (
+            np.array(c, np.int64) for c in (inputs.observation, inputs.hidden, inputs.actions)
+        )
         self.batch = Batch(
             observation=np.zeros((*shape, len(self.columns)), np.int8),
             hidden=np.zeros((*shape, len(self.hidden_columns)), np.int8),
@@ -94,7 +95,8 @@ class Experience:
             batch.seat[t] = env.seat
             logits = logits_of(batch.observation[t])
             sample(logits, batch.legal[t], self.rng.random(env.num_envs), batch.choice[t], batch.log_prob[t])
-            if explore:
+            batch.explored[t] = False
+            if explore > 0:
                 batch.explored[t] = (batch.role[t] == BIDDING) & (self.rng.random(env.num_envs) < explore)
                 options = (batch.legal[t] >= 0).sum(1)
                 batch.choice[t] = np.where(batch.explored[t], self.rng.integers(options), batch.choice[t])
@@ -103,11 +105,6 @@ class Experience:
             batch.reward[t] = relative_payoffs(reward) if self.relative else reward
             batch.match_over[t] = env.terminated | env.truncated
         return batch
-
-
-def inputs_of(inputs: Inputs) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The column lists of `Inputs`, in order."""
-    return inputs.observation, inputs.hidden, inputs.actions
 
 
 def relative_payoffs(payoffs: np.ndarray) -> np.ndarray:

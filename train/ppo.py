@@ -27,6 +27,7 @@ from torch import Tensor
 
 from agents.export import save_agent
 from agents.network import ROLES, ActorCritic, divergence, log_prob_and_entropy
+from napoleon_env.notation import BID, MAX_HAND, PASS
 from napoleon_env.observation import HIDDEN_SIZE, observation_bounds
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
@@ -37,11 +38,13 @@ from train.progress import Reporter
 
 MEASURED = 12
 """Updates that are timed to turn minutes into a budget, after one that compiles."""
+LEAST_BATCHES = 2
+"""Minibatches that the decisions of an update must be enough for."""
 
 
 @dataclass
 class Args:
-    """What a run is; a resumed run keeps all of it but `minutes`, `decisions` and `out`."""
+    """What a run is; a resumed run keeps all of it but `out`."""
 
     rules: str = "german"
     """Preset of the rule set."""
@@ -121,13 +124,17 @@ class Args:
         return {f.name: str(v) if isinstance(v := getattr(self, f.name), Path) else v for f in fields(self)}
 
 
+class ArgsError(ValueError):
+    """Arguments that do not go together; one sentence."""
+
+
 class Trainer:
     """The loop of one process."""
 
     def __init__(self, args: Args, rank: int) -> None:
         self.args, self.rank = args, rank
         self.rules = args.make_ruleset()
-        relative = args.reward == "relative" or (args.reward == "auto" and self.rules.payment == "points_only")
+        relative = (fitting_reward(self.rules) if args.reward == "auto" else args.reward) == "relative"
         torch.manual_seed(args.seed)
         inputs = varying_inputs([self.rules], args.suit_order, args.omit)
         if args.critic == "public":
@@ -170,9 +177,9 @@ class Trainer:
     def train_update(self) -> dict[str, float]:
         """One rollout and the gradient steps on it."""
         args, clock = self.args, time.perf_counter
-        progress = self.update / max(self.updates, 1)
+        progress = self.update / self.updates if self.updates else 0.0  # no budget yet: the speed is being measured
         for group in self.optimizer.param_groups:
-            group["lr"] = args.lr * max(0.0, 1.0 - progress)
+            group["lr"] = args.lr * (1.0 - progress)
         entropy_weight = args.entropy + (args.entropy_end - args.entropy) * min(1.0, 1.5 * progress)
         start = clock()
         batch = self.experience.rollout(self.logits_of, args.explore * (1 - progress))
@@ -187,7 +194,7 @@ class Trainer:
         sums: dict[str, float] = {}
         for _ in range(args.epochs):
             self.rng.shuffle(index)
-            for chunk in index[: n_steps * args.minibatch].reshape(n_steps, -1):
+            for chunk in index[: n_steps * args.minibatch].reshape(-1, args.minibatch):
                 for name, number in self.gradient_step(data.rows(chunk), entropy_weight).items():
                     sums[name] = sums.get(name, 0.0) + number / (args.epochs * n_steps)
         self.move_magnet()
@@ -264,6 +271,11 @@ class Trainer:
         return self.args.steps * self.args.matches * self.args.processes
 
 
+def fitting_reward(rules: Ruleset) -> str:
+    """What is learnt from: the payoff, and where nobody pays, how it compares, or defenders would learn nothing."""
+    return "relative" if rules.payment == "points_only" else "payoff"
+
+
 def reward_scale(rules: Ruleset) -> float:
     """Brings the payoff of a seat to about unit size: contracts cluster at 2.5 tricks, the declarer meets all defenders."""
     if rules.payment == "points_only":
@@ -286,9 +298,9 @@ def auction_facts(batch: Batch, actions: np.ndarray) -> dict[str, float]:
     """Share of calls that are passes, and the mean number bid."""
     bidding = (batch.role == BIDDING) & ~batch.explored
     called = actions[batch.taken()[bidding]]
-    bids = called[(called >= 1) & (called <= 8)]
+    bids = called[(called > PASS) & (called <= BID + MAX_HAND)]
     return {
-        "auction/pass rate": float((called == 0).mean()) if len(called) else 0.0,
+        "auction/pass rate": float((called == PASS).mean()) if len(called) else 0.0,
         "auction/mean bid": float(bids.mean()) if len(bids) else 0.0,
     }
 
@@ -367,9 +379,14 @@ def main(args: Args) -> None:
     """Train; the agent is `out`/agent.onnx afterwards.
 
     Raises:
-        RulesetError, StateError: nothing has been written.
+        RulesetError, ArgsError, StateError: nothing has been written.
     """
     args.make_ruleset()  # refused here, before any process is started
+    if args.matches * args.steps < LEAST_BATCHES * args.minibatch:
+        raise ArgsError(
+            f"matches={args.matches} of steps={args.steps} are too few decisions for minibatch={args.minibatch}: "
+            f"an update needs {LEAST_BATCHES} times as many, for the worth of some of them is not known yet"
+        )
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "rendezvous").unlink(missing_ok=True)
     if args.resume:

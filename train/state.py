@@ -32,7 +32,7 @@ class StateError(ValueError):
 
 
 def save(folder: Path, trainer: Trainer) -> None:
-    """Write this process's part; the last process to finish its part makes the state visible and drops the oldest."""
+    """Write this process's part; once all have, the first process makes the state visible and drops the oldest."""
     states = folder / "states"
     partial = states / f"{trainer.update:08d}.partial"
     partial.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,9 @@ def save(folder: Path, trainer: Trainer) -> None:
     (partial / f"{name}.json").write_text(json.dumps(facts, indent=1))
     trainer.least(0)  # every process has written its part
     if trainer.rank == 0:
-        partial.rename(states / f"{trainer.update:08d}")
+        state = states / f"{trainer.update:08d}"
+        shutil.rmtree(state, ignore_errors=True)  # a damaged one, which was passed over
+        partial.rename(state)
         for old in complete(folder)[: -trainer.args.keep]:
             shutil.rmtree(old)
 
@@ -76,7 +78,7 @@ def read(path: Path, rank: int) -> tuple[dict[str, torch.Tensor], dict[str, Any]
     return load_file(path / f"rank{rank}.safetensors"), facts
 
 
-def newest(folder: Path, processes: int = 1) -> tuple[Path, list[tuple[dict[str, torch.Tensor], dict[str, Any]]]]:
+def newest(folder: Path) -> tuple[Path, list[tuple[dict[str, torch.Tensor], dict[str, Any]]]]:
     """The newest state whose every part can be read.
 
     Raises:

@@ -135,7 +135,8 @@ def train(args: Args) -> tuple[Actor, Clock]:
     algorithm = make_algorithm(args)
     collector = make_collector(args, algorithm)
     clock = Clock(args.minutes)
-    while clock.count(args.envs * args.steps):
+    while clock.running:
+        clock.count(args.envs * args.steps)
         with policy_within_training_step(algorithm.policy):
             collector.collect(n_step=args.envs * args.steps)
             algorithm.update(buffer=collector.buffer, batch_size=256, repeat=args.epochs)

@@ -96,7 +96,7 @@ def _game_type(rules: Ruleset, explicit: bool) -> pyspiel.GameType:
         dynamics=kind.Dynamics.SEQUENTIAL,
         chance_mode=kind.ChanceMode.EXPLICIT_STOCHASTIC if explicit else kind.ChanceMode.SAMPLED_STOCHASTIC,
         information=kind.Information.IMPERFECT_INFORMATION,
-        utility=kind.Utility.ZERO_SUM if _is_zero_sum(rules) else kind.Utility.GENERAL_SUM,
+        utility=kind.Utility.ZERO_SUM if rules.zero_sum else kind.Utility.GENERAL_SUM,
         reward_model=kind.RewardModel.TERMINAL if pays_once else kind.RewardModel.REWARDS,
         max_num_players=MAX_PLAYERS,
         min_num_players=2,
@@ -107,10 +107,6 @@ def _game_type(rules: Ruleset, explicit: bool) -> pyspiel.GameType:
         provides_factored_observation_string=True,
         parameter_specification=_PARAMETERS,
     )
-
-
-def _is_zero_sum(rules: Ruleset) -> bool:
-    return rules.payment == "each_defender" and not rules.has_pot
 
 
 def _most_deals(rules: Ruleset) -> int:
@@ -128,7 +124,7 @@ def _game_info(rules: Ruleset, explicit: bool) -> pyspiel.GameInfo:
         num_players=rules.players,
         min_utility=low,
         max_utility=high,
-        utility_sum=0.0 if _is_zero_sum(rules) else None,
+        utility_sum=0.0 if rules.zero_sum else None,
         max_game_length=min(decisions * _most_deals(rules), 2**31 - 1),
     )
 

@@ -34,7 +34,6 @@ from napoleon_env.match import Match
 from napoleon_env.notation import N_ACTIONS
 from napoleon_env.observation import OBSERVATION_SIZE
 from napoleon_env.record import check, write_records
-from napoleon_env.ruleset import Ruleset
 from napoleon_env.vector_env import VectorEnv
 
 NUM_ENVS: Final = 4096
@@ -98,13 +97,6 @@ def step_floor(cards: Any, observation: Any, mask: Any, blank: Any, actions: Any
         mask[i, cards[i] : cards[i] + 5] = 1
 
 
-@jit
-def begin_matches(states: Any, rules: Any) -> None:
-    """Deal the first match of each state's key."""
-    for i in range(len(states)):
-        random_match(states[i], rules[0], 0)
-
-
 class VectorLoop:
     """A vector environment with random legal actions."""
 
@@ -139,14 +131,12 @@ class FloorLoop:
 
 
 def _kernel_loop() -> Callable[[], int]:
-    rules = Ruleset.make("german")
-    states = core.new_state(NUM_ENVS)
-    states["key"] = [deal_key(0, i) for i in range(NUM_ENVS)]
-    begin_matches(states, rules.struct)
+    env = VectorEnv("german", num_envs=NUM_ENVS, seed=0)
+    env.reset()
     decisions, keys = 24, np.array([deal_key(1)])
 
     def loop() -> int:
-        play_in_kernel(states, rules.struct, decisions, keys)
+        play_in_kernel(env.states, env.rules.struct, decisions, keys)
         return NUM_ENVS * decisions
 
     return loop
