@@ -263,7 +263,7 @@ def tournament(
         )  # fmt: skip
     command = shlex.join(["napoleon", *sys.argv[1:]])
     if json_file != "-":
-        report.print_result(result)
+        print_table(report.terminal(result))
     else:
         print_json(report.to_json(result, command=command, file=results))
     if json_file not in (None, "-"):

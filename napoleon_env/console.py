@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
 
     from napoleon_env.ruleset import Ruleset
 
@@ -157,8 +157,8 @@ def print_story(text: str) -> None:
     Console(highlight=False, soft_wrap=True).print(story)
 
 
-def print_table(table: Table) -> None:
-    """Print a table; what reads it through a pipe gets all of its columns, however wide."""
+def print_table(table: RenderableType) -> None:
+    """Print a table, or text and tables; what reads it through a pipe gets all of its columns, however wide."""
     from rich.console import Console
 
     Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 250).print(table)

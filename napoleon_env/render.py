@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from napoleon_env.match import FinishedDeal, Match, Situation, View
-from napoleon_env.notation import NO_SEAT, SUITS, shown, whole
+from napoleon_env.notation import NO_SEAT, shown, whole
 from napoleon_env.ruleset import Ruleset
+from napoleon_env.story import SYMBOLS, card_text
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw, ImageFont
 
-SYMBOLS: Final = dict(zip(SUITS, "♣♦♥♠", strict=True))
 BACK: Final = "##"
 """A card that is there and may not be seen."""
 WIDTH: Final = 76
@@ -218,7 +218,7 @@ def _seat_rows(table: SeenTable) -> list[str]:
     rows = [f"  seat {'':<15}  {'hand':<23}  tricks {'score':>19}"]
     for seat, hand in enumerate(table.hands):
         roles = ["dealer"] * (seat == now.dealer) + ["declarer"] * (table.dealt and seat == now.declarer)
-        cards = " ".join(BACK if card is None else _card(card) for card in hand)
+        cards = " ".join(BACK if card is None else card_text(card) for card in hand)
         tricks = now.tricks_won[seat] if table.dealt else 0
         mark = ">" if seat == table.to_act else " "
         rows.append(f"{mark} {seat:<4} {' '.join(roles):<15}  {cards:<23}  {tricks:>6} {_signed(now.scores[seat]):>19}")
@@ -245,7 +245,7 @@ def _auction_lines(table: SeenTable) -> list[str]:
         elif name == "stand":
             lines += _line("exchange", f"seat {seat} stands")
         elif name.startswith("discard"):
-            out, drawn = (BACK if card is None else _card(card) for card in (now.discarded, now.drawn))
+            out, drawn = (BACK if card is None else card_text(card) for card in (now.discarded, now.drawn))
             lines += _line("exchange", f"seat {seat} discards {out}, draws {drawn}")
     return lines
 
@@ -275,12 +275,8 @@ def _last_deal_lines(table: SeenTable) -> list[str]:
     return lines
 
 
-def _card(name: str) -> str:
-    return name[0] + SYMBOLS[name[1]]
-
-
 def _trick_words(trick: list[tuple[int, str]]) -> str:
-    return " ".join(f"{seat}:{_card(card)}" for seat, card in trick)
+    return " ".join(f"{seat}:{card_text(card)}" for seat, card in trick)
 
 
 # The picture. Lengths are in units of a design 960 wide and 720 high; a canvas scales them.

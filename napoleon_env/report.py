@@ -8,7 +8,6 @@ import json
 import math
 import os
 import platform
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -71,14 +70,11 @@ def balance(result: Result) -> dict[str, Any]:
     return {**counts, "balanced": {what: all(len(set(row)) <= 1 for row in rows) for what, rows in counts.items()}}
 
 
-def to_json(
-    result: Result, *, header: Mapping[str, Any] | None = None, command: str | None = None, file: str | None = None
-) -> dict[str, Any]:
+def to_json(result: Result, *, command: str | None = None, file: str | None = None) -> dict[str, Any]:
     """All of a result as JSON values; amounts are points a match (a deal, where a match is one deal).
 
     Args:
         result: to tell of.
-        header: of its file of results, by default what the schedule knows.
         command: that made it.
         file: of results, if there is one.
     """
@@ -97,7 +93,7 @@ def to_json(
             pair |= {"verdict": result.tests[number].verdict, "certain_after": result.tests[number].certain_after}
         pairs.append(pair)
     return {
-        "schedule": dict(header or result.schedule.header),
+        "schedule": dict(result.schedule.header),
         "command": command,
         "results": file,
         "versions": versions(),
@@ -326,11 +322,6 @@ def progress() -> Iterator[Callable[[Result], None]]:
         yield on_block
 
 
-def print_result(result: Result) -> None:
-    """Print the tables on standard output, never narrower than they are."""
-    Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 250).print(terminal(result))
-
-
 # CSV.
 
 
@@ -356,7 +347,6 @@ def write_html(
     path: str | os.PathLike[str],
     *,
     command: str | None = None,
-    header: Mapping[str, Any] | None = None,
     swings: Sequence[tuple[str, Sequence[Mapping[str, Any]]]] = (),
 ) -> None:
     """Write one page that opens from disk, without a network; its numbers lead to deals that explain them.
@@ -365,12 +355,11 @@ def write_html(
         result: of the tournament.
         path: of the page.
         command: that made it.
-        header: of the file of results.
         swings: telling deals (`tournament.swing_records`); what every card was worth in them is solved here.
     """
     matches, deals = _explaining(result, swings)
     made = [f"<pre>{_escape(command)}</pre>"] if command else []
-    made.append(f"<pre>{_escape(json.dumps({**(header or result.schedule.header), 'versions': versions()}, indent=1))}</pre>")
+    made.append(f"<pre>{_escape(json.dumps({**result.schedule.header, 'versions': versions()}, indent=1))}</pre>")
     hint = "<p class='note'>A number that is underlined shows deals that explain it: those on which the pair differed most.</p>"
     body = [
         f"<p>{_escape(heading(result)).replace(chr(10), '<br>')}</p>",

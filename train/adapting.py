@@ -20,8 +20,9 @@ from torch import nn
 
 from agents.export import save_layers
 from napoleon_env.agent import OnnxPlayer
+from napoleon_env.console import print_table
 from napoleon_env.players import Player
-from napoleon_env.report import print_result
+from napoleon_env.report import terminal
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.statistics import LEVEL, Estimate
 from napoleon_env.tournament import run_tournament
@@ -109,7 +110,7 @@ def evaluate(player: str | Player, args: Args, clock: Clock) -> Evaluation:
     """Play a tournament against random and the rule of thumb, print it, and keep it in `args.out`/evaluation.json."""
     entrants: list[tuple[str, str | Player]] = [("trained", player), ("rule", "rule"), ("random", "random")]
     result = run_tournament(entrants, rules=args.ruleset, deals=args.deals)
-    print_result(result)
+    print_table(terminal(result))
     edges = result.edges()
     found = Evaluation(random=edges[0, 2], rule=edges[0, 1], decisions_per_second=clock.speed)
     print(f"{clock.decisions:,} decisions, {clock.speed:,.0f} a second; no better than random: p = {found.p_random:.1g}")

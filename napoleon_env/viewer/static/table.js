@@ -41,8 +41,8 @@ function pip(suit, x, y, size) {
   return svg("path", { d: SUIT_PATHS[suit], transform: `translate(${x - size / 2} ${y - size / 2}) scale(${scale})` });
 }
 
-function suitSign(suit, label = suitName(suit)) {
-  return svg("svg", { class: `suit suit-${suit}`, viewBox: "0 0 100 100", role: "img", "aria-label": label }, svg("path", { d: SUIT_PATHS[suit] }));
+function suitSign(suit) {
+  return svg("svg", { class: `suit suit-${suit}`, viewBox: "0 0 100 100", role: "img", "aria-label": suitName(suit) }, svg("path", { d: SUIT_PATHS[suit] }));
 }
 
 // A card as a picture, 50 by 72; null is a card's back.
@@ -116,7 +116,7 @@ function middle(frame, place) {
     h("ol", { class: "trick", "aria-label": say("trick", { n: Math.max(1, frame.tricks.length) }) }, cards),
     frame.trump && h("div", { class: "trump-mark" }, suitSign(frame.trump), h("small", {}, say("trump"))),
     frame.pot !== null && h("div", { class: "pot" }, coins(), h("span", {}, `${say("pot")} ${frame.pot.toLocaleString(language)}`)),
-    frame.stock > 0 && frame.exchange !== undefined && h("div", { class: "stock" }, card(null, say("stock")), h("small", {}, `${say("stock")} ${frame.stock}`)));
+    frame.stock > 0 && h("div", { class: "stock" }, card(null, say("stock")), h("small", {}, `${say("stock")} ${frame.stock}`)));
 }
 
 function coins() {
