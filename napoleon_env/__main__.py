@@ -132,26 +132,17 @@ def replay(
 
     Hands, auction, tricks, result; each match is verified before it is printed.
     """
-    from napoleon_env.record import Disagreement, RecordError, read_record, read_records
-    from napoleon_env.record import replay as play_again
     from napoleon_env.story import match_facts, match_text
 
-    with refused(RecordError), refused(Disagreement, code=1):
-        numbered = read_records(file) if match is None else [(match, read_record(file, match))]
-        for line, record in numbered:
-            try:
-                played = play_again(record)
-            except (RecordError, Disagreement) as problem:
-                problem.path, problem.line = file, line
-                raise
-            notes = record.get("notes")
-            if as_json:
-                print_json({"line": line, **match_facts(played), "notes": notes})
-                continue
-            print(f"Match {line} of {printable(file)}")
-            for name, value in (notes or {}).items():
-                print(f"  {printable(name)}: {printable(value if isinstance(value, str) else json_text(value))}")
-            print_story(f"{match_text(played, symbols=can_print('♠'))}\n")
+    for line, record, played in matches_of(file, match):
+        notes = record.get("notes")
+        if as_json:
+            print_json({"line": line, **match_facts(played), "notes": notes})
+            continue
+        print(f"Match {line} of {printable(file)}")
+        for name, value in (notes or {}).items():
+            print(f"  {printable(name)}: {printable(value if isinstance(value, str) else json_text(value))}")
+        print_story(f"{match_text(played, symbols=can_print('♠'))}\n")
 
 
 @app.command()
@@ -333,7 +324,8 @@ def solve(
         done, where = None, {}
         if file is not None:
             where = {"file": file, "line": match or 1, "deal": deal or 0}
-            position, done = analysis.place(verified(file, match or 1), deal=deal or 0, action=action)
+            ((_, _, played),) = matches_of(file, match or 1)
+            position, done = analysis.place(played, deal=deal or 0, action=action)
             where["action"] = len(position.log)
             if declarer is not None and position.phase != "auction":
                 raise CommandError("--declarer goes with a place in an auction, or with --hands")
@@ -378,15 +370,12 @@ def analyse(
     whoever gave it away. Of all matches of a file it prints the sums; with --match each decision of one.
     """
     from napoleon_env import analysis
-    from napoleon_env.record import RecordError, read_records
     from napoleon_env.solver import DEFAULT_MEMORY, Solver, SolverError
 
     total, told = analysis.Analysis(), []
-    with refused(SolverError, RecordError):
+    with refused(SolverError):
         solver = Solver(memory=DEFAULT_MEMORY if memory is None else memory)
-        numbered = read_records(file) if match is None else [(match, None)]
-        for line, record in numbered:
-            played = verified(file, line, record)
+        for _, _, played in matches_of(file, match):
             total.matches += 1
             for number, deal in enumerate(analysis.deals_of(played)):
                 decisions = analysis.analyse(deal, solver, unknown_stock=unknown_stock, time_ms=time_ms)
@@ -428,7 +417,6 @@ def view(
     language: Language = None,
 ) -> None:
     """Write a page that shows matches step by step; it opens from disk, and nothing is fetched."""
-    from napoleon_env.record import Disagreement, RecordError, read_record, read_records
     from napoleon_env.roster import RosterError
     from napoleon_env.solver import Solver, SolverError
     from napoleon_env.viewer.page import PageError, checked_language, match_page, policy_player
@@ -440,17 +428,11 @@ def view(
     path = out or ("match.html" if file == "-" else f"{file.removesuffix('.jsonl')}.html")
     if not serve:
         check_writable("--out", path, HTML_BEGINS)
-    with refused(RecordError, RosterError, SolverError, PageError), refused(Disagreement, code=1):
+    with refused(RosterError, SolverError, PageError):
         player = None if agent is None else policy_player(agent)
         name = "standard input" if file == "-" else os.path.basename(file)
-
-        def records() -> Iterator[tuple[str, Mapping[str, Any]]]:
-            for line, record in read_records(file) if match is None else [(match, read_record(file, match))]:
-                verified(file, line, record)
-                yield f"{name} · {line}", record
-
         page = match_page(
-            records(),
+            ((f"{name} · {line}", played, record.get("notes")) for line, record, played in matches_of(file, match)),
             language=checked_language(language), solver=None if no_worth else Solver(), player=player, time_ms=time_ms,
         )  # fmt: skip
     if not serve:
@@ -550,18 +532,19 @@ def bench(
     print_table(rows_table(rows))
 
 
-def verified(file: str, line: int, record: Mapping[str, Any] | None = None) -> Match:
-    """The match in a line of a file (or its record, where that is read), replayed; ends the command if it disagrees."""
-    from napoleon_env.record import Disagreement, RecordError, read_record
+def matches_of(file: str, only: int | None) -> Iterator[tuple[int, Mapping[str, Any], Match]]:
+    """The matches of a file, or the one in a line, as (line, record, match); ends the command if one disagrees."""
+    from napoleon_env.record import Disagreement, RecordError, read_record, read_records
     from napoleon_env.record import replay as play_again
 
     with refused(RecordError), refused(Disagreement, code=1):
-        known = read_record(file, line) if record is None else record
-        try:
-            return play_again(known)
-        except (RecordError, Disagreement) as problem:
-            problem.path, problem.line = file, line
-            raise
+        for line, record in read_records(file) if only is None else [(only, read_record(file, only))]:
+            try:
+                played = play_again(record)
+            except (RecordError, Disagreement) as problem:
+                problem.path, problem.line = file, line
+                raise
+            yield line, record, played
 
 
 def typed_position(

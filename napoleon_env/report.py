@@ -19,6 +19,7 @@ from rich.text import Text
 
 from napoleon_env import rules as core
 from napoleon_env.notation import ACTION_NAMES, VERSION
+from napoleon_env.record import replay
 from napoleon_env.result import Result
 from napoleon_env.schedule import Schedule
 from napoleon_env.solver import Solver
@@ -391,7 +392,7 @@ def _explaining(
                 for key in (f"{i}", f"{i} {j}"):
                     deals.setdefault(key, []).append(len(matches))
             alone = ", ".join(f"{names[i]} in seat {seated.index(i)}" for i, _ in pairs[:1])
-            matches.append(match_data(f"{title} · {alone}", record, solver=solver))
+            matches.append(match_data(f"{title} · {alone}", replay(record), record["notes"], solver=solver))
     return matches, deals
 
 
@@ -399,18 +400,13 @@ def _escape(text: object) -> str:
     return html.escape(str(text))
 
 
-def _number(text: str, key: str, deals: Mapping[str, Any]) -> str:
-    """A number that leads to the deals of `key`, where there are any."""
-    return explained(text, key) if key in deals else text
-
-
-def _html_standings(result: Result, deals: Mapping[str, Any]) -> str:
+def _html_standings(result: Result, deals: Mapping[str, Sequence[int]]) -> str:
     fields, ratings, names, order = result.fields(), result.ratings(), result.schedule.names, result.ranking()
     shares = result.alpha_rank()
     rows = []
     for place, i in enumerate(order, 1):
         rating = f"{ratings[i].mean:+.0f} ± {ratings[i].half_width:.0f}"
-        rows.append([_escape(names[i]), str(place), _number(signed(fields[i]), f"{i}", deals), rating])
+        rows.append([_escape(names[i]), str(place), explained(signed(fields[i]), f"{i}", deals), rating])
         rows[-1] += [] if shares is None else [percent(shares[i])]
     head = ["player", "place", "advantage", "rating", *([] if shares is None else ["α-rank"])]
     table = html_table(head, rows, label="Standing")
@@ -427,7 +423,7 @@ def _interval(name: str, estimate: Estimate) -> list[Any]:
     return [name, estimate.mean, estimate.low if known else None, estimate.high if known else None]
 
 
-def _html_matrix(result: Result, deals: Mapping[str, Any]) -> str:
+def _html_matrix(result: Result, deals: Mapping[str, Sequence[int]]) -> str:
     singles, names, order = result.singles(), result.schedule.names, result.ranking()
     widest = max([abs(single.mean) for single in singles.values()] + [1e-9])
 
@@ -436,7 +432,7 @@ def _html_matrix(result: Result, deals: Mapping[str, Any]) -> str:
             return "<td></td>"
         single = singles[i, j]
         tint, share = "--bar" if single.mean > 0 else "--heat", f"{60 * abs(single.mean) / widest:.0f}%"
-        number = _number(f"{single.mean:+.3f}<small>± {single.half_width:.3f}</small>", f"{i} {j}", deals)
+        number = explained(f"{single.mean:+.3f}<small>± {single.half_width:.3f}</small>", f"{i} {j}", deals)
         return f"<td style='--tint:var({tint});--share:{share}'>{number}</td>"
 
     rows = [[_escape(names[i]), *(cell(i, j) for j in order)] for i in order]

@@ -254,7 +254,7 @@ def test_a_window_made_narrow_keeps_its_place(pages: dict[str, str], open_page: 
 def test_hands_of_eight_at_a_table_of_six_fit_a_phone(preset: str, tmp_path: Path, open_page: Callable[..., Page]) -> None:
     rules = Ruleset.make(preset, players=6, hand_size=8, lowest_rank="2")
     match = played(rules, 6, deals=1)
-    (tmp_path / "m.html").write_text(match_page([("m", to_record(match, notes={"players": ["a rather long name"] * 6}))]))
+    (tmp_path / "m.html").write_text(match_page([("m", match, {"players": ["a rather long name"] * 6})]))
     page = open_page((tmp_path / "m.html").as_uri(), PHONE)
     for _ in range(12):
         fits(page)
@@ -305,7 +305,7 @@ def test_a_number_of_a_tournament_leads_to_the_deals_that_explain_it(tmp_path: P
 
 
 def test_a_number_of_a_training_run_leads_to_the_deals_that_explain_it(tmp_path: Path, open_page: Callable[..., Page]) -> None:
-    file = write_page(Args(make_run(tmp_path), deals=4))
+    file = write_page(Args(make_run(tmp_path), matches=4))
     for size, scheme in ((DESKTOP, "dark"), (PHONE, "light")):
         page = open_page(file.as_uri(), size, color_scheme=scheme, reduced_motion="reduce")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -449,6 +449,6 @@ def test_the_page_of_finished_deals_opens_at_the_deal_asked_for(open_page: Calla
         let_play(game)
         if game.match.seat == 0:
             game.act(0, game.seen(0)["legal"][0], game.version)
-    (tmp_path / "m.html").write_text(match_page([("m", game.record())], solver=Solver(), language="en"))
+    (tmp_path / "m.html").write_text(match_page([("m", game.match, None)], solver=Solver(), language="en"))
     page = open_page((tmp_path / "m.html").as_uri() + "#deal=2")
     expect(page.locator(".bar")).to_contain_text("Deal 2 of")

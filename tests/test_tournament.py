@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from pages import page_data, page_json
 
 from napoleon_env import rules as core
 from napoleon_env.__main__ import main
@@ -589,7 +590,7 @@ def test_the_page_needs_no_network(tmp_path: Path) -> None:
     write_html(result, tmp_path / "r.html", command="napoleon tournament <x>", swings=swing_records(result, players))
     page = (tmp_path / "r.html").read_text()
     assert "://" not in page.replace("http://www.w3.org/2000/svg", "")
-    assert "<a>" not in page.split('id="data">')[1].split("</script>")[0]
+    assert "<a>" not in page_json(page)
     assert "&lt;a&gt;" in page
     assert "data:application/jsonl;base64," in page
 
@@ -600,7 +601,7 @@ def test_numbers_of_the_page_lead_to_the_deals_on_which_the_pair_differed_most(t
     swings = swing_records(result, players)
     write_html(result, tmp_path / "r.html", swings=swings)
     page = (tmp_path / "r.html").read_text()
-    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    data = page_data(page)
     assert len(data["matches"]) == sum(len(records) for _, records in swings)
     for key, places in data["deals"].items():
         assert f'data-deals="{key}"' in page

@@ -1,11 +1,12 @@
 """The page of a training run: its curves are the log's, its numbers the analysis of deals that the agent plays."""
 
-import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
+from pages import page_data
 from torch.utils.tensorboard import SummaryWriter
 
 from agents.export import save_agent
@@ -26,7 +27,7 @@ def make_run(folder: Path) -> Path:
     net = ActorCritic(varying_inputs([rules], "fixed", ()), torch.ones(OBSERVATION_SIZE), torch.ones(HIDDEN_SIZE), 16, 1)
     save_agent(folder / "agent.onnx", net, [rules], "fixed", training={"seed": 0})
     with SummaryWriter(str(folder / "log")) as writer:
-        for update in range(2 * POINTS + 1):
+        for update in range(2 * POINTS + 2):
             writer.add_scalar("loss/value", 1 / (1 + update), 1000 * update)
         writer.add_scalar("entropy/declarer", 0.5, 1000)
     return folder
@@ -41,16 +42,18 @@ def test_a_curve_keeps_its_ends_and_is_thinned_between(finished_run: Path) -> No
     curves = read_curves(finished_run / "log")
     assert set(curves) == {"loss/value", "entropy/declarer"}
     points = curves["loss/value"]
-    assert POINTS / 2 <= len(points) <= POINTS
-    assert points[-1] == (2000 * POINTS, pytest.approx(1 / (1 + 2 * POINTS)))
+    assert len(points) == POINTS  # of twice as many and two, of which a step from either end would leave the other out
+    assert points[0] == (0, 1)
+    assert points[-1] == (1000 * (2 * POINTS + 1), pytest.approx(1 / (2 + 2 * POINTS)))
+    assert {later - earlier for (earlier, _), (later, _) in pairwise(points)} == {2000, 3000}  # evenly between
     assert curves["entropy/declarer"] == [(1000, 0.5)]
 
 
 def test_the_losses_are_those_of_evaluation_deals_and_lead_to_them(finished_run: Path) -> None:
-    path = write_page(Args(finished_run, deals=6, seed=4))
+    path = write_page(Args(finished_run, matches=6, seed=4))
     page = path.read_text()
     assert path == finished_run / "training.html"
-    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    data = page_data(page)
     player, solver, lost = OnnxPlayer(finished_run / "agent.onnx"), Solver(), Counter[str]()
     for number in range(6):
         match = Match("russian", players=3, seed=4, stream="evaluation", number=number)
@@ -72,6 +75,8 @@ def test_the_losses_are_those_of_evaluation_deals_and_lead_to_them(finished_run:
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PageError, match="is not the folder of a training run"):
         write_page(Args(tmp_path))
+    with pytest.raises(PageError, match="--matches 0 must be at least 1"):
+        write_page(Args(tmp_path, matches=0))
     (tmp_path / "log").mkdir()
     with pytest.raises(PageError, match="holds no learning curves"):
         write_page(Args(tmp_path))

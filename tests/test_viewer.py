@@ -2,22 +2,22 @@
 
 import json
 import re
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from example import EXAMPLE
 from onnx import TensorProto, helper
+from pages import applied, page_data
 
 from napoleon_env import Match, Ruleset, make_player, read_records
 from napoleon_env.__main__ import run
 from napoleon_env.agent import METADATA_KEY, OnnxPlayer, agent_metadata
 from napoleon_env.notation import ACTION_NAMES, CARDS, N_ACTIONS
 from napoleon_env.observation import OBSERVATION_SIZE
-from napoleon_env.record import RecordError, replay, to_record, write_records
+from napoleon_env.record import RecordError, replay, write_records
 from napoleon_env.solver import Solver
 from napoleon_env.viewer.frames import changes, finished, frame, match_frames
 from napoleon_env.viewer.page import PageError, document, match_page, policy_player
@@ -33,18 +33,6 @@ def played(preset: str, players: int, *, deals: int = 2, seed: int = 5) -> Match
     while match.seat is not None:
         match.play(player.act(match.view(match.seat)))
     return match
-
-
-def page_data(page: str) -> dict[str, Any]:
-    """What a page's scripts read."""
-    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    return json.loads(data)
-
-
-def applied(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The frames whose `changes` these are, as a page puts them together."""
-    now: dict[str, Any] = {}
-    return [now := {**now, **change} for change in frames]
 
 
 # Words.
@@ -101,7 +89,7 @@ def test_cards_are_named_as_each_language_names_them() -> None:
 @pytest.mark.parametrize("players", [2, 6])
 def test_frames_follow_a_match_decision_by_decision(preset: str, players: int) -> None:
     match = played(preset, players)
-    frames = match_frames(to_record(match))
+    frames = match_frames(match)
     chosen = [(now["to_act"], now["chosen"]) for now in frames if "chosen" in now]
     assert chosen == [entry for deal in match.history for entry in deal.log]
     ends = [now for now in frames if now["result"]]
@@ -118,7 +106,7 @@ def test_frames_follow_a_match_decision_by_decision(preset: str, players: int) -
 
 
 def test_the_winner_of_a_trick_is_the_highest_trump_or_card_of_its_suit() -> None:
-    frames = match_frames(EXAMPLE)  # hearts are trump: AH 6D, KS 6S, TH JD to seat 1; JS 7D to seat 1, 6C JC to seat 0
+    frames = match_frames(replay(EXAMPLE))  # hearts are trump: AH 6D, KS 6S, TH JD to seat 1; JS 7D to seat 1, 6C JC to seat 0
     assert frames[-1]["takers"] == [1, 1, 1, 1, 0]
     assert frames[-1]["won"] == [1, 4]
     assert [now["winning"] for now in frames if len(now["tricks"]) == 1] == [1, 1]
@@ -127,7 +115,7 @@ def test_the_winner_of_a_trick_is_the_highest_trump_or_card_of_its_suit() -> Non
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_every_case_of_the_rules_can_be_shown(path: Path) -> None:
     for _, record in read_records(path):
-        frames = match_frames(record)
+        frames = match_frames(replay(record))
         assert applied(json.loads(json.dumps(changes(frames)))) == [
             {**dict.fromkeys(applied(changes(frames))[i]), **now} for i, now in enumerate(frames)
         ]
@@ -136,12 +124,26 @@ def test_every_case_of_the_rules_can_be_shown(path: Path) -> None:
 
 def test_a_match_broken_off_is_shown_as_far_as_it_went() -> None:
     match = Match("german", seed=1, dealer=3)
-    assert len(match_frames(to_record(match))) == 1
+    assert len(match_frames(match)) == 1
     match.play("bid 3")
-    frames = match_frames(to_record(match))
+    frames = match_frames(match)
     assert [now["to_act"] for now in frames] == [0, 1]
     assert frames[-1]["result"] is None
     assert "chosen" not in frames[-1]
+
+
+def test_deals_are_counted_without_the_void_ones() -> None:
+    match = Match("german", seed=1, dealer=3, deals=2)
+    for _ in range(4):
+        match.play("pass")
+    assert match.history[0].void
+    player = make_player("rule")
+    while match.seat is not None:
+        match.play(player.act(match.view(match.seat)))
+    assert [deal.void for deal in match.history] == [True, False, False]
+    # The void deal is the first of two, and so is the one that is dealt in its place; each keeps its number to its end.
+    assert [key for key, _ in groupby(now["number"] for now in match_frames(match))] == [1, 2]
+    assert [{now["number"] for now in match_frames(match) if now["deal"] == deal} for deal in range(3)] == [{1}, {1}, {2}]
 
 
 def test_a_seats_frame_is_made_of_its_view_alone() -> None:
@@ -176,7 +178,7 @@ def test_losses_are_what_the_chosen_card_gave_away_with_open_cards() -> None:
     match = Match.deal("german", players=2, hand_size=3, dealer=1, hands=[["AS", "KS", "3D"], ["2S", "AD", "4D"]])
     for action in ["bid 2", "pass", "3D", "4D", "AD", "KS", "2S", "AS"]:
         match.play(action)
-    lead = next(now for now in match_frames(to_record(match), solver=Solver()) if now["phase"] == "play")
+    lead = next(now for now in match_frames(match, solver=Solver()) if now["phase"] == "play")
     assert lead["chosen"] == "3D"
     rows = {name: (payoff, loss) for name, _, payoff, loss in lead["decision"]["rows"]}
     # A spade first makes spades trump, and two of them are high: +2. 3D makes diamonds trump, of which seat 1 has the two
@@ -189,7 +191,7 @@ def test_probabilities_and_the_value_head_of_an_agent_stand_beside_its_decisions
     path = tmp_path / "agent.onnx"
     path.write_bytes(agent_with_value(0.25))
     match = played("russian", 3)
-    frames = match_frames(to_record(match), player=OnnxPlayer(path))
+    frames = match_frames(match, player=OnnxPlayer(path))
     decisions = [now["decision"] for now in frames if "chosen" in now]
     assert all(decision["value"] == 0.25 for decision in decisions)
     for decision in decisions:  # the logits are the action's id over 100: softmax
@@ -236,7 +238,7 @@ def test_a_player_without_probabilities_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_page_holds_all_it_needs_and_names_no_other_place() -> None:
-    page = match_page([("m", to_record(played("english", 4)))])
+    page = match_page([("m", played("english", 4), None)])
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "https://" not in page
     assert not re.search(r"<(script|link|img|iframe)[^>]* src=", page)
@@ -245,8 +247,8 @@ def test_a_page_holds_all_it_needs_and_names_no_other_place() -> None:
 
 
 def test_text_of_a_record_cannot_become_part_of_the_page() -> None:
-    record = {**EXAMPLE, "notes": {"players": ["</script><script>alert(1)</script>", "<b>"], "<i>": "<!--"}}
-    page = match_page([("</title><script>", record)])
+    notes = {"players": ["</script><script>alert(1)</script>", "<b>"], "<i>": "<!--"}
+    page = match_page([("</title><script>", replay(EXAMPLE), notes)])
     assert "<script>alert" not in page
     assert "<b>" not in page
     assert page_data(page)["matches"][0]["names"] == ["</script><script>alert(1)</script>", "<b>"]
@@ -254,8 +256,8 @@ def test_text_of_a_record_cannot_become_part_of_the_page() -> None:
 
 
 def test_the_language_is_that_of_the_rule_text_unless_named() -> None:
-    assert page_data(match_page([("m", EXAMPLE)]))["language"] == "ru"
-    assert '<html lang="pt">' in match_page([("m", EXAMPLE)], language="pt")
+    assert page_data(match_page([("m", replay(EXAMPLE), None)]))["language"] == "ru"
+    assert '<html lang="pt">' in match_page([("m", replay(EXAMPLE), None)], language="pt")
 
 
 def test_view_writes_a_page_beside_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -282,7 +284,8 @@ def test_view_writes_a_page_beside_the_file(tmp_path: Path, capsys: pytest.Captu
         (["{file}", "--port", "1"], 2, "--port goes with --serve"),
         (["{file}", "--agent", "nobody"], 2, "player 'nobody' does not exist"),
         (["{file}", "--out", "no/such/folder.html"], 2, "there is no folder no/such"),
-        (["{wrong}"], 1, "line 1: scores are [4, -7] but must be [4, -8]"),
+        (["{wrong}"], 1, "wrong.jsonl: line 1: scores are [4, -7] but must be [4, -8]"),
+        (["{wrong}", "--match", "2"], 2, "wrong.jsonl: line 2: "),
     ],
 )
 def test_view_refuses_in_one_sentence(
@@ -290,7 +293,7 @@ def test_view_refuses_in_one_sentence(
 ) -> None:
     good, wrong = tmp_path / "good.jsonl", tmp_path / "wrong.jsonl"
     write_records(good, [EXAMPLE])
-    wrong.write_text(json.dumps({**EXAMPLE, "scores": [4, -7]}) + "\n")
+    wrong.write_text(json.dumps({**EXAMPLE, "scores": [4, -7]}) + '\n{"rules": {"preset": "german"}}\n')
     assert run(["view", *(text.format(file=good, wrong=wrong) for text in arguments)]) == code
     error = capsys.readouterr().err
     assert sentence in error
@@ -298,7 +301,8 @@ def test_view_refuses_in_one_sentence(
     assert not list(tmp_path.glob("*.html"))
 
 
-def test_what_is_no_record_is_refused() -> None:
-    with pytest.raises(RecordError):
-        match_frames({"rules": {"preset": "german"}})
-    assert replay(EXAMPLE).over
+def test_a_match_without_its_history_is_refused() -> None:
+    match = played("german", 3)
+    match.history.clear()
+    with pytest.raises(RecordError, match="its history holds 0"):
+        match_frames(match)

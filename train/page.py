@@ -1,7 +1,7 @@
 """A page of a training run: `python -m train.page runs/first` writes runs/first/training.html.
 
 Learning curves from the run's log, and what the agent's decisions give away against open cards in self-play, by role; a number
-there leads to the deals on which most was given away.
+there leads to the matches in which most was given away.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import tyro
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from napoleon_env.agent import OnnxPlayer
 from napoleon_env.analysis import PHASES, ROLES, Analysis, analyse
 from napoleon_env.match import Match
-from napoleon_env.record import to_record
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.solver import Solver
 from napoleon_env.viewer.page import chart, explained, fold, html_table, match_data, panel, report_page
@@ -27,7 +27,7 @@ from train.command import run
 POINTS = 300
 """Of a curve; longer logs are thinned out."""
 SHOWN = 8
-"""Deals that a number leads to."""
+"""Matches that a number leads to."""
 
 
 class PageError(ValueError):
@@ -40,14 +40,14 @@ class Args:
 
     run: Annotated[Path, tyro.conf.Positional]
     """Folder of the run."""
-    deals: int = 100
-    """Deals that the agent plays against itself for the table of losses."""
+    matches: int = 100
+    """Matches that the agent plays against itself for the table of losses."""
     seed: int = 0
-    """Of these deals, which are evaluation deals: none of them was trained on."""
+    """Of their deals, which are evaluation deals: none of them was trained on."""
 
 
 def read_curves(log: Path) -> dict[str, list[tuple[int, float]]]:
-    """The figures of a TensorBoard log as (decisions, number), by name, thinned out to POINTS.
+    """The figures of a TensorBoard log as (decisions, number), by name, thinned out to POINTS between their ends.
 
     Raises:
         PageError: there are none.
@@ -56,8 +56,8 @@ def read_curves(log: Path) -> dict[str, list[tuple[int, float]]]:
     curves = {}
     for name in events.Tags()["scalars"]:
         points = [(event.step, event.value) for event in events.Scalars(name)]
-        step = max(1, -(-len(points) // POINTS))
-        curves[name] = points[::-1][::step][::-1]
+        places = np.linspace(0, len(points) - 1, min(len(points), POINTS)).round().astype(int)
+        curves[name] = [points[place] for place in places]
     if not curves:
         raise PageError(f"{log} holds no learning curves: is it the log of a training run?")
     return curves
@@ -73,10 +73,10 @@ def curves_part(curves: dict[str, list[tuple[int, float]]]) -> list[str]:
 
 
 def losses_part(player: OnnxPlayer, rules: Ruleset, args: Args) -> tuple[str, list[dict[str, Any]], dict[str, list[int]]]:
-    """The table of losses by role, the deals behind its numbers as a page takes them, and which number they are behind."""
+    """The table of losses by role, the matches behind its numbers as a page takes them, and which number they are behind."""
     solver, total = Solver(), Analysis()
     played: list[tuple[Match, dict[tuple[str, str], float]]] = []
-    for number in range(args.deals):
+    for number in range(args.matches):
         match = Match(rules, seed=args.seed, stream="evaluation", number=number)
         while match.seat is not None:
             match.play(player.act(match.view(match.seat)))
@@ -95,7 +95,7 @@ def losses_part(player: OnnxPlayer, rules: Ruleset, args: Args) -> tuple[str, li
         if worst:
             wanted[f"{role} {phase}"] = worst[:SHOWN]
     kept = sorted({i for places in wanted.values() for i in places})
-    matches = [match_data(f"deal {i}", to_record(played[i][0]), solver=solver, player=player) for i in kept]
+    matches = [match_data(f"match {i}", played[i][0], solver=solver, player=player) for i in kept]
     rows = []
     for role in ROLES:
         for phase in PHASES:
@@ -109,13 +109,13 @@ def losses_part(player: OnnxPlayer, rules: Ruleset, args: Args) -> tuple[str, li
                     f"{role}, {phase}",
                     f"{tally.decisions:,}",
                     f"{tally.choices:,}",
-                    *(explained(n, key) if key in wanted else n for n in numbers),
+                    *(explained(number, key, wanted) for number in numbers),
                 ]
             )
     head = ["decisions of", "in all", "with a choice", "that gave something away", "loss a deal"]
     note = (
-        f"<p class='note'>{args.deals:,} evaluation deals of the agent against itself; a loss is what was given away against "
-        "open cards, in what the declarer is paid. An underlined number shows the deals with the most of it.</p>"
+        f"<p class='note'>{total.deals:,} evaluation deals that the agent played against itself; a loss is what was given away "
+        "against open cards, in what the declarer is paid. An underlined number shows the matches with the most of it.</p>"
     )
     places = {key: [kept.index(i) for i in found] for key, found in wanted.items()}
     return panel("What the agent gives away", html_table(head, rows, label="Losses"), note), matches, places
@@ -125,8 +125,10 @@ def write_page(args: Args) -> Path:
     """Write the page and return its path.
 
     Raises:
-        PageError, AgentError: the folder holds no run.
+        PageError, AgentError: the folder holds no run, or no match is to be played.
     """
+    if args.matches < 1:
+        raise PageError(f"--matches {args.matches} must be at least 1: the table of losses is made of what the agent plays")
     log, agent = args.run / "log", args.run / "agent.onnx"
     if not log.is_dir():
         raise PageError(f"{args.run} is not the folder of a training run: there is no {log}")

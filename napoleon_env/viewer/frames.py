@@ -5,13 +5,12 @@ A frame holds what `render` shows of the same table, the whole of it or one seat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from napoleon_env.analysis import Decision, analyse, deals_of, loss
 from napoleon_env.match import FinishedDeal, Match, Situation, View
 from napoleon_env.notation import ACTION_NAMES
-from napoleon_env.record import replay
+from napoleon_env.record import to_record
 from napoleon_env.render import seen_table, trick_winner
 from napoleon_env.solver import Solver
 
@@ -32,9 +31,11 @@ def frame(match: Match | View, seat: int | None = None) -> Frame:
     now, names = table.now, [name for _, name in table.now.log]
     tricks = now.tricks
     whole = bool(tricks) and len(tricks[-1]) == table.players
+    ended = result(now) if now.phase == "over" else None
+    played = int(now.state["played"][0])
     return {
         "deal": now.deal_number,
-        "played": int(now.state["played"][0]),
+        "number": min(played + (ended is None or ended["made"] is None), now.rules.deals),  # void deals do not count (C9)
         "phase": now.phase,
         "to_act": table.to_act,
         "dealer": now.dealer,
@@ -54,7 +55,7 @@ def frame(match: Match | View, seat: int | None = None) -> Frame:
         "pot": now.pot if now.rules.has_pot else None,
         "stock": now.rules.stock_size - sum(name.startswith("discard") for name in names),
         "last": list(now.log[-1]) if names else None,
-        "result": result(now) if now.phase == "over" else None,
+        "result": ended,
         "winners": table.winners,
     }
 
@@ -72,24 +73,24 @@ def finished(view: View) -> Frame | None:
 
 
 def match_frames(
-    record: Mapping[str, Any], *, solver: Solver | None = None, player: Any = None, time_ms: float | None = None
+    match: Match, *, solver: Solver | None = None, player: Any = None, time_ms: float | None = None
 ) -> list[Frame]:
-    """The frames of a record's match, all cards open, in order.
+    """The frames of a match, all cards open, in order.
 
     Before a decision a frame has `chosen`, and `decision` where something was computed: rows [action, probability, payoff,
     loss] of the legal actions, with None for what is not known, and `value` where the player has a value head.
 
     Args:
-        record: verified here.
+        match: with its whole history.
         solver: for what every choice after the auction is worth with open cards; None leaves that out.
         player: whose probabilities (`probabilities(view)`) and value head (`value(view)`) are shown.
         time_ms: for one decision of the solver.
 
     Raises:
-        RecordError, Disagreement: it is no good record.
+        RecordError: the match's history does not hold all its finished deals.
         SolverError.
     """
-    match = replay(record)
+    record = to_record(match)
     again, frames = Match(match.rules, seed=0), []
     again.begin(dealer=match.history[0].dealer if match.history else match.dealer, pot=record.get("pot", 0))
     for number, deal in enumerate(deals_of(match)):

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final
 
+from napoleon_env.match import Match
 from napoleon_env.notation import shown
 from napoleon_env.roster import make_player
-from napoleon_env.ruleset import Ruleset
 from napoleon_env.solver import Solver
 from napoleon_env.viewer.frames import changes, match_frames
 from napoleon_env.viewer.words import LANGUAGES, OF_PRESET, page_words
@@ -90,7 +90,7 @@ def document(title: str, body: str, data: Mapping[str, Any], *scripts: str, lang
 
 
 def match_page(
-    records: Iterable[tuple[str, Mapping[str, Any]]],
+    titled: Iterable[tuple[str, Match, Mapping[str, Any] | None]],
     *,
     language: str | None = None,
     solver: Solver | None = None,
@@ -100,19 +100,19 @@ def match_page(
     """The page that shows matches step by step.
 
     Args:
-        records: of the matches, each with its title.
+        titled: the matches, each between its title and the notes of its record.
         language: a key of `words.LANGUAGES`; None takes the language of the first match's rule text.
         solver, player, time_ms: as `frames.match_frames` takes them.
 
     Raises:
-        RecordError, Disagreement, SolverError.
+        RecordError, SolverError.
         PageError: there are more than MOST_MATCHES.
     """
     matches = []
-    for title, record in records:
+    for title, match, notes in titled:
         if len(matches) == MOST_MATCHES:
             raise PageError(f"there are more than {MOST_MATCHES} matches, too many for a page: name one of them")
-        matches.append(match_data(title, record, solver=solver, player=player, time_ms=time_ms))
+        matches.append(match_data(title, match, notes, solver=solver, player=player, time_ms=time_ms))
     chosen = language or OF_PRESET[matches[0]["preset"]]
     return document("Napoleon", '<main id="viewer"></main>', {"matches": matches}, "view.js", language=chosen)
 
@@ -133,9 +133,10 @@ def report_page(
     return document(title, main, {"matches": matches, "deals": deals}, "view.js", "report.js")
 
 
-def explained(number: str, key: str) -> str:
-    """A number, as HTML, that can be clicked to see the deals of `key`."""
-    return f'<button class="number" type="button" data-deals="{html.escape(key)}">{number}</button>'
+def explained(number: str, key: str, deals: Mapping[str, Sequence[int]]) -> str:
+    """A number, as HTML, that can be clicked to see the deals of `key`, where there are any in `deals`."""
+    button = f'<button class="number" type="button" data-deals="{html.escape(key)}">{number}</button>'
+    return button if key in deals else number
 
 
 def fold(heading: str, *parts: str) -> str:
@@ -169,18 +170,16 @@ def chart(kind: str, values: Any, caption: str = "", figure: str = "") -> str:
     return f'<figure class="chart" data-{kind}="{data}">{told}</figure>'
 
 
-def match_data(title: str, record: Mapping[str, Any], **computed: Any) -> dict[str, Any]:
-    """A match as the viewer's script takes it; `computed` as `frames.match_frames` takes it."""
-    rules = Ruleset.make(record["rules"])
-    notes = dict(record.get("notes") or {})
+def match_data(title: str, match: Match, notes: Mapping[str, Any] | None = None, **computed: Any) -> dict[str, Any]:
+    """A match as the viewer's script takes it, with the notes of its record; `computed` as `frames.match_frames` takes it."""
+    told = dict(notes or {})
     return {
         "title": title,
-        "preset": rules.preset,
-        "rules": str(rules),
-        "names": seat_names(notes.pop("players", None), rules.players),
-        "notes": {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in notes.items()},
-        "deals": len(record["deals"]),
-        "frames": changes(match_frames(record, **computed)),
+        "preset": match.rules.preset,
+        "rules": str(match.rules),
+        "names": seat_names(told.pop("players", None), match.rules.players),
+        "notes": {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in told.items()},
+        "frames": changes(match_frames(match, **computed)),
     }
 
 

@@ -27,6 +27,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from napoleon_env.notation import shown
+from napoleon_env.record import replay
 from napoleon_env.solver import Solver
 from napoleon_env.viewer.game import Game, GameError
 from napoleon_env.viewer.page import POLICY, document, match_page
@@ -207,8 +208,11 @@ class GameServer:
         if not self.game.match.history:
             return PlainTextResponse("No deal is over yet.\n", 404, headers=_HEADERS)
         record = self.game.record(running=False)
-        page = await run_in_threadpool(lambda: match_page([("Napoleon", record)], language=self.language, solver=Solver()))
-        return HTMLResponse(page, headers=_HEADERS)
+
+        def solved() -> str:
+            return match_page([("Napoleon", replay(record), record["notes"])], language=self.language, solver=Solver())
+
+        return HTMLResponse(await run_in_threadpool(solved), headers=_HEADERS)
 
     async def _drive(self) -> None:
         """Let the players decide whenever one of them is to move."""

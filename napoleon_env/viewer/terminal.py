@@ -124,8 +124,7 @@ class Here:
         """The table: who is where with which cards, the contract, the calls and the tricks."""
         language, rules = self.language, self.game.match.rules
         self.console.print()
-        number = max(1, min(frame["played"] + (frame["result"] is None), rules.deals))
-        facts = [self.say("deal", n=number, total=rules.deals)]
+        facts = [self.say("deal", n=frame["number"], total=rules.deals)]
         if frame["pot"] is not None:
             facts.append(f"{self.say('pot')} {frame['pot']}")
         if frame["declarer"] is not None:

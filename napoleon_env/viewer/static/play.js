@@ -93,9 +93,8 @@ function play(root) {
   function heading(frame) {
     const speed = h("select", { id: "speed", "aria-label": say("speed"), onchange: () => { pace = speed.value; draw(); } },
       Object.keys(PACES).map((key) => h("option", { value: key, selected: key === pace }, `${say("speed")}: ${say(key)}`)));
-    const number = Math.min(frame.played + (frame.result ? 0 : 1), DATA.deals) || 1;
     return h("header", { class: "bar" },
-      h("div", {}, h("h1", {}, say("title")), h("p", {}, [DATA.rules, say("deal", { n: number, total: DATA.deals })].join(" · "))),
+      h("div", {}, h("h1", {}, say("title")), h("p", {}, [DATA.rules, say("deal", { n: frame.number, total: DATA.deals })].join(" · "))),
       h("div", { class: "selects" }, speed, languagePart(draw)));
   }
 
