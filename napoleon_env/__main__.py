@@ -464,9 +464,11 @@ def play(
     seed: Annotated[int | None, typer.Option(metavar="N", help="Of the deals; drawn without.")] = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="In this terminal instead of a browser.")] = False,
     practice: Annotated[bool, typer.Option("--practice", help="Decisions may be taken back.")] = False,
-    hint: Annotated[str, typer.Option(metavar="SPEC", help="The player that gives hints.")] = "pimc",
+    hint: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="The player that gives hints; one that searches without.")
+    ] = None,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Record of the match; napoleon-TIME.jsonl without.")] = None,
-    host: Annotated[str, typer.Option(help="Where to listen; other machines can reach it only if this says so.")] = "127.0.0.1",
+    host: Annotated[str | None, typer.Option(help="Where to listen; other machines can reach it only if this says so.")] = None,
     port: Annotated[int, typer.Option(metavar="N", help="0 takes a free one.")] = 8765,
     language: Language = None,
 ) -> None:
@@ -474,7 +476,7 @@ def play(
     import time
 
     from napoleon_env.roster import RosterError, split_specs
-    from napoleon_env.viewer.game import Game, GameError
+    from napoleon_env.viewer.game import HINTS, Game, GameError
     from napoleon_env.viewer.page import PageError, checked_language
     from napoleon_env.viewer.words import OF_PRESET
 
@@ -487,7 +489,7 @@ def play(
     with refused(PageError):
         language = checked_language(language) or OF_PRESET[rules.preset]
     with refused(RosterError, GameError):
-        game = Game(rules, specs, seed=seed, hint=hint, practice=practice, path=path)
+        game = Game(rules, specs, seed=seed, hint=HINTS if hint is None else hint, practice=practice, path=path)
     if terminal:
         from napoleon_env.viewer.terminal import play_here
 
@@ -495,13 +497,13 @@ def play(
             play_here(game, language)
         return
     try:
-        from napoleon_env.viewer.server import GameServer, ServeError
+        from napoleon_env.viewer.server import LOOPBACK, GameServer, ServeError
     except ModuleNotFoundError as error:
         raise CommandError(
             f"playing in a browser needs {error.name}: pip install 'napoleon-env[play]', or --terminal"
         ) from None
     with refused(ServeError, GameError):
-        server = GameServer(game, language=language, host=host, port=port)
+        server = GameServer(game, language=language, host=LOOPBACK[0] if host is None else host, port=port)
         for seat in game.people:
             print(f"seat {seat}  {server.url(seat)}", flush=True)
         print(f"The match is saved as {printable(path)}; Ctrl-C ends it.", flush=True)

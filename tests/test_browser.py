@@ -329,13 +329,13 @@ def test_a_whole_match_is_played_by_clicks_in_the_language_of_its_text(
     page = open_page(server.url(0))
     page.select_option("#speed", "at once")
     said = play_on(page, lambda button: button.click())
-    expect(page.locator(".side")).to_contain_text(text(language, "saved", file=game.path))
+    expect(page.locator(".side")).to_contain_text(text(language, "saved", file="m.jsonl"))
     for word in ("trump", "dealer", "declarer", "tricks", "your turn"):
         assert text(language, word).lower() in said.lower(), word
     with page.context.expect_page() as opened:
         page.click("#analysis")
     expect(opened.value.locator("#place")).to_be_visible()
-    assert opened.value.evaluate("DATA.matches[0].deals") == len(game.match.history)
+    assert opened.value.evaluate("whole(DATA.matches[0].frames).at(-1).deal + 1") == len(game.match.history)
     assert game.match.over
     assert check(tmp_path / "m.jsonl").matches == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 import re
@@ -14,16 +15,18 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from example import EXAMPLE
+from pages import applied, page_data
 from rich.console import Console
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from napoleon_env import Ruleset, read_records, replay
+from napoleon_env import Match, Ruleset, read_records, replay
 from napoleon_env.__main__ import run
 from napoleon_env.notation import CARDS
 from napoleon_env.record import check, write_records
@@ -42,8 +45,8 @@ def new_game(preset: str = "german", specs: str = "human,rule,rule,rule", **how:
 
 def let_play(game: Game) -> None:
     """Let the players decide until a person is to move."""
-    while asked := game.view():
-        game.play(asked[1].act(asked[0]))
+    while view := game.view():
+        game.play(game.decide(view))
 
 
 # The table.
@@ -78,7 +81,7 @@ def test_what_a_person_may_not_do_is_refused_and_changes_nothing() -> None:
     with pytest.raises(GameError, match="not the turn of seat 1: seat 0 is to act"):
         game.act(1, "pass", game.version)
     with pytest.raises(GameError, match="this is no practice"):
-        game.take_back(0, game.version)
+        game.take_back(game.version)
     assert (game.match.state == before).all()
 
 
@@ -90,10 +93,10 @@ def test_in_practice_decisions_are_taken_back_one_by_one() -> None:
         tables.append(game.match.state.copy())
         game.act(0, game.seen(0)["legal"][-1], game.version)
     for table in reversed(tables):
-        game.take_back(0, game.version)
+        game.take_back(game.version)
         assert (game.match.state == table).all()
     with pytest.raises(GameError, match="nothing to take back"):
-        game.take_back(0, game.version)
+        game.take_back(game.version)
 
 
 @pytest.mark.parametrize(
@@ -329,12 +332,19 @@ def test_a_browser_that_takes_nothing_in_is_given_up_and_the_others_go_on(monkey
     monkeypatch.setattr("napoleon_env.viewer.server.PATIENCE", 0.05)
 
     class Stuck:
+        closed = False
+
         async def send_text(self, text: str) -> None:
             await asyncio.sleep(60)
 
+        async def close(self, code: int) -> None:
+            self.closed = True
+            await asyncio.sleep(60)
+
+    stuck = Stuck()
     with served(new_game(specs="human,human", deals=1)) as server, seated(server, 0) as a:
         a.until(lambda: a.table.get("away") == [1])
-        server._browsers[1].append(Stuck())
+        server._browsers[1].append(stuck)
         a.send(do="hint")
         a.send(do="act", action="pass" if a.table["legal"] else "bid 2")
         a.receive()
@@ -342,6 +352,93 @@ def test_a_browser_that_takes_nothing_in_is_given_up_and_the_others_go_on(monkey
             b.until(lambda: b.table.get("away") == [])
         a.until(lambda: a.table["away"] == [1])
         assert server._browsers[1] == []
+        assert stuck.closed
+
+
+def test_a_browser_that_was_given_up_is_told_so_and_connects_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("napoleon_env.viewer.server.PATIENCE", 0.05)
+
+    async def stall(text: str) -> None:
+        await asyncio.sleep(60)
+
+    with served(new_game(specs="human,human", deals=1)) as server, seated(server, 0) as a:
+        with seated(server, 1) as b:
+            a.until(lambda: a.table.get("away") == [])
+            b.until(lambda: b.table.get("away") == [])
+            monkeypatch.setattr(server._browsers[1][0], "send_text", stall)
+            a.send(do="act", action="pass" if a.table["legal"] else "bid 2")
+            if not a.table["legal"]:
+                a.receive()  # refused
+                b.send(do="act", action="pass")
+            with pytest.raises(ConnectionClosed):
+                b.until(lambda: False)
+        with seated(server, 1) as b:
+            b.until(lambda: bool(b.table) and b.table["version"] == server.game.version == 1)
+
+
+def test_a_table_that_was_made_while_another_browser_was_waited_for_is_not_sent_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is told of the table gets the newest there is, and never an older one after a newer one."""
+    game = new_game(specs="human,human", deals=1)
+    server, sent = GameServer(game, language="en"), []
+    server.address.socket.close()
+
+    class Slow:
+        async def send_text(self, text: str) -> None:
+            if not game.version:
+                game.act(game.match.seat or 0, "pass", game.version)  # while this one takes its text in
+
+    class Other:
+        async def send_text(self, text: str) -> None:
+            sent.append(json.loads(text)["version"])
+
+    monkeypatch.setattr(server, "_browsers", {0: [Slow()], 1: [Other()]})
+    asyncio.run(server._tell_all())
+    assert sent == [1]
+
+
+def test_players_are_asked_one_after_another(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time\n\nnow, most = 0, 0\n\n\ndef policy(view):\n    global now, most\n    now += 1\n"
+        "    most = max(most, now)\n    time.sleep(0.05)\n    now -= 1\n    return view.legal_ids()[min(1, most - 1)]\n"
+    )
+    rules = Ruleset.make("german", players=2, deals=1)
+    game = Game(rules, ["human", "rule"], seed=3, hint=f"{tmp_path}/slow.py:policy")
+    let_play(game)
+    with served(game) as server, seated(server, 0) as browser, seated(server, 0) as other:
+        for each in (browser, other):
+            each.until(lambda each=each: bool(each.table))
+        for each in (browser, other):
+            each.send(do="hint")
+        first, *_ = browser.table["legal"]
+        for each in (browser, other):
+            each.until(lambda each=each: "hint" in json.loads(each.wire[-1]))
+            assert json.loads(each.wire[-1])["hint"] == first  # two at a time would have been told the second
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("None", "None is not an action id"),
+        ("1000", "1000 is not an action id"),
+        ("-1", "-1 is not an action id"),
+        ("'bid 9'", "'bid 9' is not an action"),
+        ("'stand'", "'stand' is not legal now: pass, "),
+        ("1 / 0", "division by zero"),
+        ("{}[()]", r"\(\)"),
+    ],
+)
+def test_whoever_answers_badly_has_failed(answer: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(f"def policy(view):\n    return {answer}\n")
+    bad = f"{tmp_path}/bad.py:policy"
+    game = Game(Ruleset.make("german", players=2), ["human", bad], seed=3, hint=bad)
+    if game.match.seat == 0:
+        with pytest.raises(GameError, match=f"^the player that gives hints failed: {why}"):
+            game.hint(game.hint_for(0, game.version))
+        game.act(0, "pass", game.version)
+    view = game.view()
+    assert view is not None
+    with pytest.raises(GameError, match=rf"^a player failed \(bad.py:policy\): {why}"):
+        game.decide(view)
 
 
 def test_a_hint_that_fails_and_a_record_that_cannot_be_written_leave_the_game_running(tmp_path: Path) -> None:
@@ -370,7 +467,7 @@ def test_without_the_token_or_under_another_name_there_is_nothing() -> None:
         url = server.address.url
         assert server.tokens[0] != server.tokens[1]
         assert get(server.url(0))[0] == 200
-        for wrong in (url, f"{url}?token=x", f"{url}?token=%ff", f"{url}analysis"):
+        for wrong in (url, f"{url}?token=x", f"{url}?token=%ff", f"{url}?token=%C3%A9", f"{url}analysis"):
             assert get(wrong)[0] == 403
         assert get(server.url(0), Host="evil.example")[0] == 403
         assert get(server.url(0), Origin="http://evil.example")[0] == 403
@@ -401,9 +498,8 @@ def test_the_analysis_shows_the_deals_that_are_over_and_not_the_one_that_runs(tm
     with served(game) as server:
         status, page = get(server.url(0).replace("/?", "/analysis?"))
     assert status == 200
-    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
-    (match,) = data["matches"]
-    assert match["deals"] == 1
+    (match,) = page_data(page)["matches"]
+    assert {frame["deal"] for frame in applied(match["frames"])} == {0}
     assert any("decision" in frame for frame in match["frames"])
 
 
@@ -416,6 +512,51 @@ def test_a_player_that_fails_ends_the_game_with_a_sentence_and_the_record(tmp_pa
     with pytest.raises(ServeError, match=r"^a player failed \(bad.py:policy\): division by zero$"):
         server.run()
     assert check(tmp_path / "m.jsonl").matches == 1
+
+
+@pytest.mark.parametrize("where", ["server", "terminal"])
+def test_what_ended_a_game_is_said_even_where_the_record_cannot_be_written(
+    where: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "bad.py").write_text("def policy(view):\n    return 1 / 0\n")
+    game = new_game(specs=f"human,{tmp_path}/bad.py:policy", path=str(tmp_path / "no" / "m.jsonl"))
+    if game.match.seat == 0:
+        game.act(0, "pass", game.version)
+    out = io.StringIO()
+    if where == "server":
+        run_game = GameServer(game, language="en").run
+    else:
+        run_game = partial(play_here, game, "en", ask=lambda prompt: "pass", console=Console(file=out))
+    with pytest.raises((ServeError, GameError), match="a player failed"):
+        run_game()
+    assert [line.getMessage() for line in caplog.records if line.name == "napoleon_env.viewer"] == [
+        f"the record {game.path} cannot be written: No such file or directory"
+    ]
+    assert "Saved" not in out.getvalue()
+
+
+def test_the_record_is_written_before_the_players_are_closed(tmp_path: Path) -> None:
+    game = new_game(path=str(tmp_path / "m.jsonl"))
+
+    class Closing:
+        def close(self) -> None:
+            assert check(tmp_path / "m.jsonl").matches == 1
+            raise OSError("not to be closed")
+
+    game.players[1] = Closing()  # type: ignore[assignment]
+    with pytest.raises(OSError, match="not to be closed"), game:
+        pass
+    assert game.saved
+
+
+def test_a_browser_is_told_the_name_of_the_record_and_not_where_it_lies(tmp_path: Path) -> None:
+    game = new_game(specs="human,rule", deals=1, path=str(tmp_path / "m.jsonl"))
+    while not game.match.over:
+        let_play(game)
+        if game.match.seat == 0:
+            assert game.seen(0)["saved"] is None
+            game.act(0, game.seen(0)["legal"][0], game.version)
+    assert game.seen(0)["saved"] == "m.jsonl"
 
 
 # The command.
@@ -436,6 +577,7 @@ def test_play_refuses_in_one_sentence(
         (["--port", str(taken.port)], f"port {taken.port} of 127.0.0.1 is used already"),
         (["--out", "there.jsonl"], "--out there.jsonl: it is there already"),
         (["--rules", "polish"], "preset 'polish' does not exist"),
+        (["--host", ""], "the host is empty"),
     ):
         assert run(["play", "--hint", "rule", *arguments]) == 2
         error = capsys.readouterr().err
@@ -466,7 +608,8 @@ def test_view_serves_a_page_to_who_has_its_address(tmp_path: Path) -> None:
         status, page = get(address)
         assert status == 200
         assert '"matches"' in page
-        assert get(address.split("?")[0])[0] == 403
+        for wrong in ("", "?token=x", "?token=%ff", "?token=%C3%A9"):
+            assert get(address.split("?")[0] + wrong)[0] == 403
     assert not (tmp_path / "m.html").exists()
 
 
@@ -498,19 +641,19 @@ def test_without_the_extra_it_says_what_to_install(
 def test_a_match_in_the_terminal_speaks_the_language_of_its_rule_text(preset: str, tmp_path: Path) -> None:
     language = OF_PRESET[preset]
     game = new_game(preset, "human,rule,rule", deals=2, path=str(tmp_path / "m.jsonl"), practice=True)
-    shown: list[str] = []
-    console = Console(width=100, file=_Writer(shown), force_terminal=False)
+    shown = io.StringIO()
+    console = Console(width=100, file=shown, force_terminal=False)
     words = {"en": ("hint", "back"), "de": ("tipp", "zurück"), "pt": ("dica", "desfazer"), "ru": ("подсказка", "назад")}[
         language
     ]
     script = [*words, "?!"]
 
     def ask(prompt: str) -> str:
-        shown.append(prompt)
+        shown.write(prompt)
         return script.pop(0) if script else action_text(language, game.seen(0)["legal"][0])
 
     play_here(game, language, ask=ask, console=console)
-    text = "".join(shown)
+    text = shown.getvalue()
     assert game.match.over
     assert check(tmp_path / "m.jsonl").matches == 1
     expected = {
@@ -524,15 +667,48 @@ def test_a_match_in_the_terminal_speaks_the_language_of_its_rule_text(preset: st
     assert "is not an action" not in text  # an answer that means nothing is refused in the person's language too
 
 
-def test_taking_back_is_offered_in_practice_alone_and_no_deal_is_number_nought() -> None:
+def test_taking_back_is_offered_in_practice_alone() -> None:
     for practice in (True, False):
         game = new_game("german", "human,rule", deals=1, seed=1, practice=practice)
-        shown: list[str] = []
-        play_here(game, "en", ask=lambda prompt, game=game: game.seen(0)["legal"][0], console=Console(file=_Writer(shown)))
-        text = "".join(shown)
-        assert ("(or: hint, back, quit)" in text) == practice
-        assert ("(or: hint, quit)" in text) != practice
-        assert "Deal 0" not in text
+        shown = io.StringIO()
+        play_here(game, "en", ask=lambda prompt, game=game: game.seen(0)["legal"][0], console=Console(file=shown))
+        assert ("(or: hint, back, quit)" in shown.getvalue()) == practice
+        assert ("(or: hint, quit)" in shown.getvalue()) != practice
+
+
+def test_a_void_deal_keeps_its_number_to_its_end() -> None:
+    game, shown = new_game("german", "human,human", deals=2, seed=1), io.StringIO()
+    calls = ["pass", "pass"]
+
+    def ask(prompt: str) -> str:
+        return calls.pop() if calls else game.seen(game.match.seat or 0)["legal"][-1]
+
+    play_here(game, "en", ask=ask, console=Console(file=shown))
+    assert [deal.void for deal in game.match.history][:2] == [True, False]
+    told = re.findall(r"Deal (\d+) of 2|(Everyone passed)", shown.getvalue())
+    assert told[:5] == [("1", ""), ("1", ""), ("1", ""), ("", "Everyone passed"), ("1", "")]
+    assert {number for number, _ in told} == {"1", "2", ""}
+
+
+def test_a_player_that_fails_ends_the_terminals_game_with_a_sentence_and_the_record(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def policy(view):\n    return 1 / 0\n")
+    game, shown = new_game(specs=f"human,{tmp_path}/bad.py:policy", path=str(tmp_path / "m.jsonl")), io.StringIO()
+    with pytest.raises(GameError, match=r"^a player failed \(bad.py:policy\): division by zero$"):
+        play_here(game, "en", ask=lambda prompt: "pass", console=Console(file=shown, width=400))
+    assert check(tmp_path / "m.jsonl").matches == 1
+    assert f"Saved as {game.path}" in shown.getvalue()
+
+
+def test_a_player_that_fails_ends_the_command_with_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.py").write_text("def policy(view):\n    return 1 / 0\n")
+    specs = [f"{tmp_path}/bad.py:policy", "human"]
+    if Match("german", players=2, seed=1).seat == 1:  # the player is asked first
+        specs.reverse()
+    capsys.readouterr()  # that the rules are compiled is not of interest
+    for how in (["--port", "0"], ["--terminal"]):
+        out = str(tmp_path / f"{how[0]}.jsonl")
+        assert run(["play", "--players", ",".join(specs), "--hint", "rule", "--seed", "1", "--out", out, *how]) == 2
+        assert capsys.readouterr().err == "napoleon: a player failed (bad.py:policy): division by zero\n"
 
 
 def test_who_leaves_the_terminal_keeps_the_record(tmp_path: Path) -> None:
@@ -545,34 +721,18 @@ def test_who_leaves_the_terminal_keeps_the_record(tmp_path: Path) -> None:
                 raise EOFError
             return reply
 
-        play_here(game, "en", ask=ask, console=Console(file=_Writer([])))
+        play_here(game, "en", ask=ask, console=Console(file=io.StringIO()))
         assert check(path).matches == 1
 
 
 def test_a_card_is_typed_by_its_letters_whatever_the_language() -> None:
     game = new_game("german", "human,rule", deals=1, seed=1)
-    shown: list[str] = []
+    shown = io.StringIO()
 
     def ask(prompt: str) -> str:
         legal = game.seen(0)["legal"]
-        assert all(f"[{name}]" in "".join(shown) for name in legal if name in CARDS)
+        assert all(f"[{name}]" in shown.getvalue() for name in legal if name in CARDS)
         return legal[-1].lower()
 
-    play_here(game, "ru", ask=ask, console=Console(width=200, file=_Writer(shown)))
+    play_here(game, "ru", ask=ask, console=Console(width=200, file=shown))
     assert game.match.over
-
-
-class _Writer:
-    """A file for a console that keeps what is written."""
-
-    encoding = "utf-8"
-
-    def __init__(self, kept: list[str]) -> None:
-        self.kept = kept
-
-    def write(self, text: str) -> int:
-        self.kept.append(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing waits."""

@@ -6,14 +6,16 @@ What a person gets is made from the `View` of their seat alone; what is analysed
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 
 import numpy as np
 
 from napoleon_env.match import IllegalActionError, Match, View
-from napoleon_env.notation import ACTION_NAMES, NotationError, action_id, shown
-from napoleon_env.players import Player
+from napoleon_env.notation import ACTION_NAMES, NotationError, action_id, action_name, shown
+from napoleon_env.players import Player, named_action
 from napoleon_env.record import to_record, write_records
 from napoleon_env.roster import make_player, parse_spec
 from napoleon_env.ruleset import Ruleset
@@ -32,7 +34,7 @@ class GameError(ValueError):
 
 
 class Game:
-    """One match at a table.
+    """One match at a table; a context manager, at whose end the record is written and the players are closed.
 
     Args:
         rules: of the match, for as many players as there are specs.
@@ -70,6 +72,8 @@ class Game:
         self.match = Match(rules, seed=seed)
         self.version = 0
         """Rises with every change of the table; what is said of an older table is refused."""
+        self.saved = False
+        """Whether the record has been written as it stood when it was last to be."""
         self._rng = np.random.default_rng(seed)
         self._earlier: list[Match] = []
 
@@ -78,11 +82,18 @@ class Game:
         """Who sits where, shortly: a file's folder and a program's path are nobody's business."""
         return ["" if seat in self.people else spec.rsplit("/", 1)[-1] for seat, spec in enumerate(self.specs)]
 
-    def view(self) -> tuple[View, Player] | None:
-        """What the player to move decides on, and that player; None where a person is to move or the match is over."""
+    def view(self) -> View | None:
+        """What the player to move is to decide on; None where a person is to move or the match is over."""
         seat = self.match.seat
-        player = None if seat is None else self.players[seat]
-        return None if seat is None or player is None else (self._view(seat), player)
+        return None if seat is None or seat in self.people else self._view(seat)
+
+    def decide(self, view: View) -> str:
+        """The action that the player of a view's seat chooses.
+
+        Raises:
+            GameError: that player failed.
+        """
+        return _decision(self.players[view.seat], view, f"a player failed ({self.names[view.seat]})")
 
     def _view(self, seat: int) -> View:
         return self.match.view(seat, seed=int(self._rng.integers(2**63)))
@@ -113,16 +124,11 @@ class Game:
         self._check_turn(seat, version)
         if not isinstance(action, str):
             raise GameError(f"an action is named in text, not by {shown(action)}")
-        try:
-            action_id(action)
-        except NotationError as error:
-            raise GameError(str(error)) from None
-        before = self.match.copy()
+        before = [self.match.copy()] if self.practice else []
         self.play(action)
-        if self.practice:
-            self._earlier.append(before)
+        self._earlier += before
 
-    def take_back(self, seat: int, version: object) -> None:
+    def take_back(self, version: object) -> None:
         """Go back to the person's last decision; what the players drew by lot may fall otherwise the next time.
 
         Raises:
@@ -151,11 +157,7 @@ class Game:
         Raises:
             GameError: that player failed.
         """
-        try:
-            action = self.hint_player.act(view)
-        except Exception as error:  # a player may raise anything
-            raise GameError(f"the player that gives hints failed: {shown(str(error))[1:-1] or type(error).__name__}") from error
-        return action if isinstance(action, str) else ACTION_NAMES[int(action)]
+        return _decision(self.hint_player, view, "the player that gives hints failed")
 
     def _check_turn(self, seat: int, version: object) -> None:
         self._check_version(version)
@@ -177,7 +179,7 @@ class Game:
             "legal": [ACTION_NAMES[action] for action in view.legal_ids()] if mine else [],
             "ended": finished(view),
             "back": self.practice and bool(self._earlier),
-            "saved": self.path if self.match.over else None,
+            "saved": os.path.basename(self.path) if self.path and self.saved and self.match.over else None,
         }
 
     def record(self, *, running: bool = True) -> dict[str, Any]:
@@ -194,13 +196,43 @@ class Game:
         """
         if self.path is None:
             return
+        self.saved = False
         try:
             write_records(self.path, [self.record()])
         except OSError as error:
             raise GameError(f"the record {self.path} cannot be written: {error.strerror or error}") from None
+        self.saved = True
 
-    def close(self) -> None:
-        """Close the players that are closed, programs for one."""
-        for player in {id(player): player for player in (*self.players, self.hint_player)}.values():
-            if callable(close := getattr(player, "close", None)):
-                close()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Write the record and close the players that are closed, programs for one.
+
+        Raises:
+            GameError: the record cannot be written; where something else has ended the game, that is logged instead.
+        """
+        try:
+            self.save()
+        except GameError as unsaved:
+            if error is None:
+                raise
+            _log.warning("%s", unsaved)
+        finally:
+            for player in {id(player): player for player in (*self.players, self.hint_player)}.values():
+                if callable(close := getattr(player, "close", None)):
+                    close()
+
+
+def _decision(player: Any, view: View, failed: str) -> str:
+    """The action that a player chooses, by name.
+
+    Raises:
+        GameError: it raised something or named no legal action; `failed` begins the sentence.
+    """
+    try:
+        action = player.act(view)
+        name = action_name(action_id(action) if isinstance(action, str) else action)
+        return ACTION_NAMES[named_action(view, name)]
+    except Exception as error:  # a player may raise anything
+        raise GameError(f"{failed}: {shown(str(error), 300)[1:-1] or type(error).__name__}") from error

@@ -14,7 +14,7 @@ import json
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from secrets import compare_digest, token_urlsafe
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from napoleon_env.match import View
 from napoleon_env.notation import shown
 from napoleon_env.record import replay
 from napoleon_env.solver import Solver
@@ -62,6 +63,8 @@ class Address:
     """
 
     def __init__(self, host: str, port: int) -> None:
+        if not host:
+            raise ServeError("the host is empty: name an address of this machine, or 0.0.0.0 for all it has")
         if not 0 <= port < 1 << 16:
             raise ServeError(f"port {port} must be a whole number from 0 to 65535")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -84,6 +87,11 @@ class Address:
             return False
         return origin == f"http://{host}" or (origin is None and connection.scope["type"] == "http")
 
+    def admits(self, connection: HTTPConnection, token: str) -> bool:
+        """Whether a request is meant for this server and brings this token."""
+        brought = connection.query_params.get("token", "")
+        return compare_digest(brought.encode(), token.encode()) and self.meant(connection)
+
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
@@ -103,8 +111,7 @@ def serve_page(page: str, *, port: int = 0, say: Callable[[str], None]) -> None:
     address, token = Address(LOOPBACK[0], port), token_urlsafe(16)
 
     async def show(request: Request) -> Response:
-        good = address.meant(request) and compare_digest(request.query_params.get("token", ""), token)
-        return HTMLResponse(page, headers=_HEADERS) if good else _forbidden()
+        return HTMLResponse(page, headers=_HEADERS) if address.admits(request, token) else _forbidden()
 
     say(f"{address.url}?token={token}")
     _run(Starlette(routes=[Route("/", show)]), address)
@@ -152,6 +159,9 @@ class GameServer:
         """Why the game ended before its end."""
         self._browsers: dict[int, list[WebSocket]] = {seat: [] for seat in game.people}
         self._moved = asyncio.Event()
+        self._deciding = asyncio.Lock()
+        """Players are asked one after another: one of them may sit in several seats and give the hints too."""
+        self._closing: set[asyncio.Task[None]] = set()
         self._server: uvicorn.Server | None = None
 
     def url(self, seat: int) -> str:
@@ -167,13 +177,10 @@ class GameServer:
         """
         routes = [Route("/", self._page), Route("/analysis", self._analysis), WebSocketRoute("/table", self._table)]
         app = Starlette(routes=routes, lifespan=self._lifespan)
-        try:
+        with self.game:
             _run(app, self.address, lambda server: setattr(self, "_server", server))
-        finally:
-            self.game.close()
-            self.game.save()
-        if self.failure:
-            raise ServeError(self.failure)
+            if self.failure:
+                raise ServeError(self.failure)
 
     def stop(self) -> None:
         """End the server soon; from any thread."""
@@ -185,12 +192,12 @@ class GameServer:
         driver = asyncio.create_task(self._drive())
         yield
         driver.cancel()
+        with suppress(asyncio.CancelledError):
+            await driver
 
     def _seat(self, connection: HTTPConnection) -> int | None:
         """The seat whose token a request has; None where it is not meant for this server or has none."""
-        token = connection.query_params.get("token", "").encode()
-        seats = [seat for seat, known in self.tokens.items() if compare_digest(token, known.encode())]
-        return seats[0] if seats and self.address.meant(connection) else None
+        return next((seat for seat, token in self.tokens.items() if self.address.admits(connection, token)), None)
 
     async def _page(self, request: Request) -> Response:
         seat = self._seat(request)
@@ -220,41 +227,51 @@ class GameServer:
         try:
             while True:
                 self._moved.clear()
-                asked = game.view()
-                if asked is None:
+                version, view = game.version, game.view()
+                if view is None:
                     await self._moved.wait()
                     continue
-                version, (view, player) = game.version, asked
-                action = await run_in_threadpool(player.act, view)
+                action = await self._decided(game.decide, view)
                 if game.version == version:
                     game.play(action)
                     await self._tell_all()
-        except Exception as error:  # a player may raise anything
-            who = "" if isinstance(error, GameError) else f"a player failed ({game.names[game.match.seat or 0]}): "
-            self.failure = f"{who}{shown(str(error), 300)[1:-1] or type(error).__name__}"
-            _log.error("%s", self.failure)
-            for browser in self._all():
+        except GameError as error:
+            self.failure = str(error)
+            for _, browser in self._all():
                 await self._send(browser, {"failed": self.failure})
+        finally:
             self.stop()
 
-    def _all(self) -> list[WebSocket]:
-        return [browser for browsers in self._browsers.values() for browser in browsers]
+    async def _decided(self, decide: Callable[[View], str], view: View) -> str:
+        async with self._deciding:
+            return await run_in_threadpool(decide, view)
+
+    def _all(self) -> list[tuple[int, WebSocket]]:
+        return [(seat, browser) for seat, browsers in self._browsers.items() for browser in browsers]
 
     async def _tell_all(self) -> None:
-        for seat, browsers in self._browsers.items():
-            message = self._message(seat)
-            for browser in list(browsers):
-                await self._send(browser, message)
+        for seat, browser in self._all():
+            await self._send(browser, self._message(seat))  # made now: while another was waited for, the table may have changed
 
     def _message(self, seat: int) -> dict[str, Any]:
         return self.game.seen(seat) | {"away": [other for other, browsers in self._browsers.items() if not browsers]}
 
     async def _send(self, browser: WebSocket, message: dict[str, Any]) -> None:
-        """Send, or take a browser that has gone or takes nothing in off the list; it may connect again."""
+        """Send, or take a browser that has gone or takes nothing in off the list; it connects again."""
         try:
             await asyncio.wait_for(browser.send_text(json.dumps(message)), PATIENCE)
-        except (WebSocketDisconnect, RuntimeError, TimeoutError):
+        except (WebSocketDisconnect, RuntimeError):
             self._forget(browser)
+        except TimeoutError:
+            self._forget(browser)
+            closing = asyncio.create_task(self._close(browser))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+
+    async def _close(self, browser: WebSocket) -> None:
+        """End a connection as soon as the browser takes anything in again, however late that is."""
+        with suppress(WebSocketDisconnect, RuntimeError):
+            await browser.close(1013)  # try again later
 
     def _forget(self, browser: WebSocket) -> None:
         for browsers in self._browsers.values():
@@ -288,11 +305,11 @@ class GameServer:
             version = message.get("version")
             if do == "hint":
                 view = game.hint_for(seat, version)
-                hint = await run_in_threadpool(game.hint, view)
+                hint = await self._decided(game.hint, view)
                 await self._send(browser, {"hint": hint, "version": version})
                 return
             if do == "back":
-                game.take_back(seat, version)
+                game.take_back(version)
             else:
                 game.act(seat, message.get("action"), version)
         except GameError as error:

@@ -13,8 +13,8 @@ from napoleon_env.analysis import analyse
 from napoleon_env.match import FinishedDeal
 from napoleon_env.notation import ACTION_NAMES, NotationError
 from napoleon_env.players import PlayerLeftError, named_action
-from napoleon_env.render import SYMBOLS
 from napoleon_env.solver import Solver
+from napoleon_env.story import SYMBOLS
 from napoleon_env.viewer.frames import Frame
 from napoleon_env.viewer.game import Game
 from napoleon_env.viewer.words import action_text, suit_text, text
@@ -30,7 +30,7 @@ def play_here(game: Game, language: str, *, ask: Callable[[str], str] = input, c
         console: where the table is shown.
 
     Raises:
-        GameError: the record cannot be written.
+        GameError: a player failed, or the record cannot be written.
     """
     Here(game, language, ask, console or Console(highlight=False)).run()
 
@@ -41,28 +41,31 @@ class Here:
     def __init__(self, game: Game, language: str, ask: Callable[[str], str], console: Console) -> None:
         self.game, self.language, self.ask, self.console = game, language, ask, console
         self.told = 0
-        """Finished deals whose end has been shown."""
+        """Deals that had ended when it was last looked whether one has."""
 
     def run(self) -> None:
         """Until the match is over."""
         game = self.game
         try:
+            with game:
+                self.play()
+        finally:
+            if game.saved:
+                self.print(self.say("saved", file=game.path))
+
+    def play(self) -> None:
+        """Let everybody decide in turn, until the match is over or a person leaves."""
+        game = self.game
+        try:
             while not game.match.over:
-                asked = game.view()
-                if asked:
-                    view, player = asked
-                    game.play(player.act(view))
+                if view := game.view():
+                    game.play(game.decide(view))
                 else:
                     self.decide(game.match.seat or 0)
-                self.show_ends()
+                self.show_end()
             self.print(self.say("over"), "bold")
         except PlayerLeftError:
             self.print(self.say("unfinished"), "bold")
-        finally:
-            game.save()
-            game.close()
-            if game.path:
-                self.print(self.say("saved", file=game.path))
 
     def say(self, key: str, **values: object) -> str:
         """A text in this terminal's language."""
@@ -85,7 +88,7 @@ class Here:
         choices = ", ".join(self.choice(name) for name in seen["legal"])
         choices = f"{self.say('choices')}: {choices}  ({self.say('or')}: {', '.join(commands)})"
         self.print(choices)
-        spoken = {action_text(language, name).lower(): name for name in seen["legal"]}
+        typed = {action_text(language, name).lower(): name for name in seen["legal"]}
         while True:
             try:
                 answer = self.ask(f"{self.say('seat', seat=seat)}> ").strip().lower()
@@ -99,11 +102,10 @@ class Here:
                     self.print(self.say("hinted", what=action_text(language, what)), "yellow")
                     continue
                 if answer == back:
-                    game.take_back(seat, game.version)
-                    self.told = len(game.match.history)
+                    game.take_back(game.version)
                     return
                 try:
-                    action = spoken.get(answer) or ACTION_NAMES[named_action(view, answer)]
+                    action = typed.get(answer) or ACTION_NAMES[named_action(view, answer)]
                 except NotationError:  # it would speak English, and name the actions of all rule sets
                     self.print(self.say("refused", why=answer or "–"), "yellow")
                     self.print(choices)
@@ -152,17 +154,17 @@ class Here:
             cards = "  ".join(f"{who}: {action_text(language, card)}{'*' if who == taker else ''}" for who, card in trick)
             self.print(f"{self.say('trick', n=number + 1)}:  {cards}")
 
-    def show_ends(self) -> None:
-        """The result of a deal that has ended since the last time, and what people's decisions in it gave away."""
-        game = self.game
-        for deal in game.match.history[self.told :]:
-            self.told += 1
+    def show_end(self) -> None:
+        """The result of the deal if it has just ended, and what people's decisions in it gave away."""
+        game, before = self.game, self.told
+        self.told = len(game.match.history)
+        if self.told > before:
             ended = game.seen(game.people[0])["ended"]
             self.show(ended, game.people[0])
             verdict = {True: "made", False: "failed", None: "void"}[ended["result"]["made"]]
             paid = ", ".join(f"{seat}: {amount:+d}" for seat, amount in enumerate(ended["result"]["payoffs"]))
             self.print(f"{self.say(verdict)}. {paid}", "bold")
-            self.show_losses(deal)
+            self.show_losses(game.match.history[-1])
 
     def show_losses(self, deal: FinishedDeal) -> None:
         """What the decisions of people gave away against open cards."""

@@ -12,7 +12,7 @@ function play(root) {
   root.replaceChildren(content, live);
 
   function connect(delay = 500) {
-    socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/table?token=${token}`);
+    socket = new WebSocket(`ws://${location.host}/table?token=${token}`);
     let opened = false;
     socket.onopen = () => { online = opened = true; notice = ""; };
     socket.onmessage = (event) => receive(JSON.parse(event.data));
