@@ -44,6 +44,7 @@ from napoleon_env.notation import (
     whole,
 )
 from napoleon_env.players import Player
+from napoleon_env.ruleset import Ruleset
 
 _WAYS: Final = np.array([[float(comb(n, k)) for k in range(N_CARDS + 1)] for n in range(N_CARDS + 1)])
 """`_WAYS[n, k]`: the ways to choose k cards out of n."""
@@ -482,7 +483,7 @@ def sample_worlds(
         view: what the seat knows of the deal that is on the table.
         n: how many.
         rng: where they come from; equal generators give equal worlds.
-        policy: a player with `probabilities(view)`.
+        policy: a player with `probabilities(view)`; `probabilities_states` is asked where it has it, once a decision.
         candidates: for each world that is kept, with a policy.
 
     Returns:
@@ -530,19 +531,26 @@ def _weights(view: View, worlds: np.ndarray, policy: Player) -> np.ndarray:
     states = core.new_state(len(worlds))
     for i in range(len(worlds)):
         rewind(worlds, i, rules.struct[0], states, i)
-    probabilities = getattr(policy, "probabilities", None)
-    if probabilities is None:
+    if not hasattr(policy, "probabilities"):
         raise BeliefError(f"policy={shown(policy)} does not tell probabilities(view), so it cannot weigh worlds")
     logs = np.zeros(len(worlds))
     for entry in range(int(view.state["n_log"][0])):
         actor = int(view.state["log_seat"][0][entry])
         actions = worlds["log"][:, entry].astype(np.int64)
         if actor != seat:
-            chances = [float(probabilities(View(rules, states[i : i + 1], actor))[actions[i]]) for i in range(len(worlds))]
+            chances = _chances(policy, states, rules, actor, actions)
             logs += np.log(np.maximum(chances, FLOOR))
         for i in range(len(worlds)):
             core.apply(states[i], rules.struct[0], actions[i])
     return np.exp(logs - logs.max()) if len(logs) else logs
+
+
+def _chances(policy: Any, states: np.ndarray, rules: Ruleset, seat: int, actions: np.ndarray) -> np.ndarray:
+    """How likely a policy takes `actions[i]` for a seat in state i, float64 (n,)."""
+    places = np.arange(len(states))
+    if hasattr(policy, "probabilities_states"):
+        return policy.probabilities_states(states, rules, np.full(len(states), seat))[places, actions]
+    return np.array([policy.probabilities(View(rules, states[i : i + 1], seat))[actions[i]] for i in places], np.float64)
 
 
 def _resample(weights: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:

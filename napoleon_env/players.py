@@ -30,7 +30,8 @@ class Player(Protocol):
 
     Optional, and looked for by name: `act_many(views) -> sequence of actions` decides for many tables at once, `act_states`
     does so on their states (`StatesPlayer`), `probabilities(view) -> float array of shape (N_ACTIONS,)` tells how likely each
-    action is to be chosen, and `deterministic = True` says that nothing is drawn by lot.
+    action is to be chosen, `probabilities_states(states, rules, seats) -> float array (n, N_ACTIONS)` does so for many tables,
+    and `deterministic = True` says that nothing is drawn by lot.
     """
 
     def act(self, view: View) -> int | str:

@@ -2,7 +2,7 @@
 
 A spec is one of
 
-    random  rule  counting  human  pimc  epimc  a player of this package (`BUILT_IN`)
+    random  rule  counting  human  pimc  epimc  guided  split    a player of this package (`BUILT_IN`)
     path/agent.onnx                    an agent file (`agent.OnnxPlayer`)
     package.module:name, path/file.py:name    Python of yours, see below
     cmd:program argument ...           a program in any language (the protocol is in `external`)
@@ -50,15 +50,17 @@ BUILT_IN: Final[dict[str, tuple[str, str]]] = {
     "human": ("napoleon_env.players", "HumanPlayer"),
     "pimc": ("napoleon_env.search", "PimcPlayer"),
     "epimc": ("napoleon_env.search", "EpimcPlayer"),
+    "guided": ("napoleon_env.guided", "GuidedPlayer"),
+    "split": ("napoleon_env.split", "SplitPlayer"),
 }
 """Where the players of this package are; imported only when asked for."""
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _FORMS: Final = (
     ("program", re.compile(r"cmd:(?P<name>.*)", re.DOTALL)),
+    ("built-in", re.compile(rf"(?P<name>{'|'.join(BUILT_IN)})(?::(?P<options>.*))?", re.DOTALL)),
     ("agent", re.compile(r"(?P<name>.+\.onnx)(?::(?P<options>.*))?", re.DOTALL)),
     ("file", re.compile(rf"(?P<name>.+\.py):(?P<attribute>{_NAME}(?:\.{_NAME})*)(?::(?P<options>.*))?", re.DOTALL)),
-    ("built-in", re.compile(rf"(?P<name>{'|'.join(BUILT_IN)})(?::(?P<options>.*))?", re.DOTALL)),
     (
         "module",
         re.compile(rf"(?P<name>{_NAME}(?:\.{_NAME})*):(?P<attribute>{_NAME}(?:\.{_NAME})*)(?::(?P<options>.*))?", re.DOTALL),
@@ -147,7 +149,7 @@ def make_player(spec: str | Player, *, rules: Ruleset | None = None, seconds: fl
 
 
 def fingerprint(spec: str) -> str:
-    """What a spec stands for: the digest of the file it names, or this package's version.
+    """What a spec stands for: the digest of the file it names, or this package's version and the same of players inside it.
 
     Code that a module imports, and programs, are known by name only.
 
@@ -157,7 +159,10 @@ def fingerprint(spec: str) -> str:
     read = parse_spec(spec)
     if read.kind in ("agent", "file"):
         return "sha256:" + sha256(_file(read).read_bytes()).hexdigest()
-    return f"napoleon-env {VERSION}" if read.kind == "built-in" else read.kind
+    if read.kind != "built-in":
+        return read.kind
+    inner = [fingerprint(option) for option in read.options.values() if isinstance(option, str)]  # players that it is made of
+    return ", ".join([f"napoleon-env {VERSION}", *inner])
 
 
 class FunctionPlayer:

@@ -315,8 +315,6 @@ class PimcPlayer(StatesPlayer):
     """
 
     deterministic = False
-    trust = 0.0
-    """How much the calls heard count in the auction (`belief.fill_likely_worlds`)."""
 
     def __init__(self, *, worlds: int | None = None, time_ms: float | None = None, memory: int = DEFAULT_MEMORY) -> None:
         default = _default_worlds(time_ms)
@@ -330,25 +328,29 @@ class PimcPlayer(StatesPlayer):
         """The action with the best mean at each table; worlds are drawn from the seeds alone."""
         return np.array([self._decide(states[i : i + 1], rules, int(seats[i]), seeds[i]) for i in range(len(states))], np.int64)
 
+    def fill(self, state: np.ndarray, rules: Ruleset, seat: int, word: Any, worlds: np.ndarray) -> bool:
+        """Fill `worlds` with what agrees with what `seat` knows in a state of shape (1,); False where nothing does."""
+        return fill_worlds(state[0], rules.struct[0], seat, word, worlds)
+
     def _decide(self, state: np.ndarray, rules: Ruleset, seat: int, word: Any) -> int:
         """One decision, from a state of shape (1,); `word` is the uint64 that all worlds are drawn from."""
         named, cards, base = core.legal(state[0], rules.struct[0])
         if named == 0 and cards & (cards - 1) == 0:
             return base + int(cards).bit_length() - 1
         if self.time_ms is None:
-            return self._choose(_Decision(self, state, rules, seat, self.worlds, word))
+            return self._choose(Decision(self, state, rules, seat, self.worlds, word))
         deadline = time.monotonic() + self.time_ms / 1000
         number = min(PROBE, self.worlds)
         while True:
             start = time.monotonic()
-            action = self._choose(_Decision(self, state, rules, seat, number, word))
+            action = self._choose(Decision(self, state, rules, seat, number, word))
             now = time.monotonic()
             more = min(self.worlds, int(number * HASTE * (deadline - now) / max(now - start, 1e-6)))
             if more < 2 * number:
                 return action
             number = min(more, 8 * number)
 
-    def _choose(self, decision: _Decision) -> int:
+    def _choose(self, decision: Decision) -> int:
         """The action in a decision with its worlds sampled."""
         state = decision.state
         phase, level, announced = int(state["phase"]), int(state["standing"]), int(state["announced"])
@@ -366,7 +368,7 @@ class PimcPlayer(StatesPlayer):
             return NAPOLEON if bold > plain else NO_NAPOLEON
         return plans.best(level, announced)[1] if phase == core.EXCHANGE else TRUMP + plans.trump(level, announced)
 
-    def _card(self, decision: _Decision) -> int:
+    def _card(self, decision: Decision) -> int:
         return decision.best_card(*decision.card_sums())
 
 
@@ -403,14 +405,20 @@ class EpimcPlayer(PimcPlayer):
             raise SearchError(f"trust={shown(trust)} must be a number from 0 to 100")
         self.trust = float(trust)
 
-    def _choose(self, decision: _Decision) -> int:
+    def fill(self, state: np.ndarray, rules: Ruleset, seat: int, word: Any, worlds: np.ndarray) -> bool:
+        """The same; in the auction the better the calls heard fit a world, the likelier it is."""
+        if state["phase"][0] != core.AUCTION:
+            return super().fill(state, rules, seat, word, worlds)
+        return fill_likely_worlds(state[0], rules.struct[0], seat, word, self.trust, worlds)
+
+    def _choose(self, decision: Decision) -> int:
         if decision.state["phase"] != core.AUCTION or decision.many_cards:
             return super()._choose(decision)
         actions, played_out = decision.playouts()
         seen = decision.call_values()
         return int(actions[(played_out + [seen[call] for call in actions.tolist()]).argmax()])
 
-    def _card(self, decision: _Decision) -> int:
+    def _card(self, decision: Decision) -> int:
         return decision.best_card(*(decision.postponed_sums(self.inner) if self.inner else decision.card_sums()))
 
 
@@ -430,18 +438,13 @@ def _check_worlds(name: str, value: object, least: int = 1) -> int:
     return number
 
 
-class _Decision:
+class Decision:
     """One decision: the worlds, and what is found in them."""
 
     def __init__(self, player: PimcPlayer, state: np.ndarray, rules: Ruleset, seat: int, n: int, word: Any) -> None:
         self.state, self.rules, self.seat, self.word, self.solver = state[0], rules, seat, word, player._solver
         self.worlds = core.new_state(n)
-        here = self.state, rules.struct[0], seat, word
-        if player.trust and self.state["phase"] == core.AUCTION:
-            found = fill_likely_worlds(*here, player.trust, self.worlds)
-        else:
-            found = fill_worlds(*here, self.worlds)
-        if not found:
+        if not player.fill(state, rules, seat, word, self.worlds):
             raise BeliefError(f"no world agrees with what seat {seat} knows: this position cannot arise in {rules}")
         self.scratch = core.new_state()
         self.prices = np.zeros((2, core.N_LEVELS, 2, MAX_HAND + 1))
@@ -520,7 +523,7 @@ class _Decision:
 class _Exchange:
     """One way to exchange, or none: the hands that it leads to and, lazily, what can be made of them with open cards."""
 
-    def __init__(self, decision: _Decision, action: int, hands: np.ndarray, groups: np.ndarray) -> None:
+    def __init__(self, decision: Decision, action: int, hands: np.ndarray, groups: np.ndarray) -> None:
         self.decision, self.action, self.hands, self.groups = decision, action, hands, groups
         self._tables: dict[int, np.ndarray] = {}
 
@@ -572,7 +575,7 @@ class _Plans:
     taken, never the mean of what is best in each world, for the declarer has to choose without seeing the world.
     """
 
-    def __init__(self, decision: _Decision) -> None:
+    def __init__(self, decision: Decision) -> None:
         self.decision = decision
         rules, seat, worlds = decision.rules, decision.seat, decision.worlds
         hands = np.ascontiguousarray(worlds["hand"][:, : rules.players])

@@ -14,7 +14,7 @@ from napoleon_env.match import Match
 from napoleon_env.notation import ACTION_NAMES, CARDS, cards_of, mask_of
 from napoleon_env.players import RandomPlayer, TurnError
 from napoleon_env.ruleset import Ruleset
-from napoleon_env.search import EpimcPlayer, PimcPlayer, SearchError, _Decision, _Plans
+from napoleon_env.search import Decision, EpimcPlayer, PimcPlayer, SearchError, _Plans
 from napoleon_env.solver import Solver, SolverError
 
 PIMC = PimcPlayer(worlds=60)
@@ -76,7 +76,7 @@ def test_the_best_of_means_decides_and_not_the_mean_of_the_best() -> None:
     assert made.sum(0).tolist() == [12, 12]
     assert made.any(1).sum() == 15
     match.play("pass")
-    decision = _Decision(PIMC, match.view(1).state, rules, 1, 5000, np.uint64(3))
+    decision = Decision(PIMC, match.view(1).state, rules, 1, 5000, np.uint64(3))
     mean, _, worlds = _Plans(decision).best(2, 0)
     assert abs(mean - 4 * (12 - 16) / 28) < 0.2  # a bid of all tricks counts twice 2
     assert set(worlds.tolist()) == {4.0, -4.0}
@@ -319,6 +319,6 @@ def test_a_seat_that_is_not_to_act_has_nothing_to_decide() -> None:
 
 def test_worlds_keep_the_own_hand() -> None:
     match = Match("german", seed=1, dealer=0)
-    decision = _Decision(PIMC, match.view(1).state, match.rules, 1, 10, np.uint64(1))
+    decision = Decision(PIMC, match.view(1).state, match.rules, 1, 10, np.uint64(1))
     assert {int(hand) for hand in decision.worlds["hand"][:, 1]} == {int(match.state["hand"][0, 1])}
     assert all(len(cards_of(hand)) == 5 for hand in decision.worlds["hand"][:, 0])
