@@ -82,6 +82,23 @@ def _choose(logits: Any, mask: Any, places: Any, seeds: Any, sample: bool, actio
         actions[i] = true_action(best, places[i])
 
 
+@jit
+def _softmax(logits: Any, mask: Any, places: Any, chances: Any) -> None:
+    """Write the softmax over the legal actions of each row, in the rules' own suits, into `chances`, which is all zero."""
+    for i in range(len(logits)):
+        best = -np.inf
+        for a in range(N_ACTIONS):
+            if mask[i, a]:
+                best = max(best, np.float64(logits[i, a]))
+        total = 0.0
+        for a in range(N_ACTIONS):
+            if mask[i, a]:
+                weight = np.exp(np.float64(logits[i, a]) - best)
+                chances[i, true_action(a, places[i])] = weight
+                total += weight
+        chances[i] /= total
+
+
 class OnnxPlayer(StatesPlayer):
     """Plays an agent file.
 
@@ -178,13 +195,8 @@ class OnnxPlayer(StatesPlayer):
     def probabilities_states(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray) -> np.ndarray:
         """The policy at many tables (as `act_states`), float64 of shape (n, N_ACTIONS); what `sample` draws from."""
         logits, mask, places = self._logits(states, rules, seats)
-        legal = mask != 0
-        best = np.where(legal, logits, -np.inf).max(1, keepdims=True).astype(np.float64)
-        seen = np.exp(np.where(legal, logits, -np.inf) - best)
-        seen /= seen.sum(1, keepdims=True)
         chances = np.zeros((len(states), N_ACTIONS))
-        for row, action in zip(*np.nonzero(legal), strict=True):
-            chances[row, true_action(int(action), places[row])] = seen[row, action]
+        _softmax(logits, mask, places, chances)
         return chances
 
     def probabilities(self, view: View) -> np.ndarray:

@@ -501,7 +501,7 @@ def sample_worlds(
         raise BeliefError(f"n={shown(n)} must be a whole number of worlds from 0 to {MOST_WORLDS}")
     if not isinstance(rng, np.random.Generator):
         raise BeliefError(f"rng={shown(rng)} must be a numpy Generator, such as view.rng() or numpy.random.default_rng(1)")
-    if policy is None:
+    if policy is None or number == 0:
         return _uniform(view, number, rng)
     factor = whole(candidates)
     if factor is None or not 1 <= factor <= MOST_WORLDS:
@@ -528,35 +528,54 @@ def _uniform(view: View, n: int, rng: np.random.Generator) -> np.ndarray:
 def _weights(view: View, worlds: np.ndarray, policy: Player) -> np.ndarray:
     """How likely the policy would have made all decisions of the other seats in each world; the largest is 1."""
     rules, seat = view.rules, view.seat
-    states = core.new_state(len(worlds))
-    for i in range(len(worlds)):
-        rewind(worlds, i, rules.struct[0], states, i)
     if not hasattr(policy, "probabilities"):
         raise BeliefError(f"policy={shown(policy)} does not tell probabilities(view), so it cannot weigh worlds")
+    states = core.new_state(len(worlds))
     logs = np.zeros(len(worlds))
+    _rewind_all(worlds, rules.struct, states)
     for entry in range(int(view.state["n_log"][0])):
         actor = int(view.state["log_seat"][0][entry])
-        actions = worlds["log"][:, entry].astype(np.int64)
         if actor != seat:
-            chances = _chances(policy, states, rules, actor, actions)
+            chances = _chances(policy, states, rules, actor, worlds["log"][:, entry])
             logs += np.log(np.maximum(chances, FLOOR))
-        for i in range(len(worlds)):
-            core.apply(states[i], rules.struct[0], actions[i])
-    return np.exp(logs - logs.max()) if len(logs) else logs
+        _follow(worlds, rules.struct, entry, states)
+    return np.exp(logs - logs.max())
+
+
+@jit
+def _rewind_all(worlds: Any, rules: Any, starts: Any) -> None:
+    for i in range(len(worlds)):
+        rewind(worlds, i, rules[0], starts, i)
+
+
+@jit
+def _follow(worlds: Any, rules: Any, entry: int, states: Any) -> None:
+    """Do in every state what was done in its world."""
+    for i in range(len(worlds)):
+        core.apply(states[i], rules[0], np.int64(worlds[i]["log"][entry]))
 
 
 def _chances(policy: Any, states: np.ndarray, rules: Ruleset, seat: int, actions: np.ndarray) -> np.ndarray:
-    """How likely a policy takes `actions[i]` for a seat in state i, float64 (n,)."""
-    places = np.arange(len(states))
+    """How likely a policy takes `actions[i]` for a seat in state i, float64 (n,).
+
+    The states are worlds of one course of play, so all that tells them apart to the seat is its hand and what it has exchanged:
+    the policy is asked once for each of these.
+    """
+    private = states["hand"][:, seat].astype(np.uint64)
+    if states["declarer"][0] == seat:
+        for shift, card in ((N_CARDS, "discard"), (N_CARDS + 6, "drawn")):
+            private |= (states[card] + 1).astype(np.uint64) << np.uint64(shift)
+    _, first, which = np.unique(private, return_index=True, return_inverse=True)
+    seen = states[first]
     if hasattr(policy, "probabilities_states"):
-        return policy.probabilities_states(states, rules, np.full(len(states), seat))[places, actions]
-    return np.array([policy.probabilities(View(rules, states[i : i + 1], seat))[actions[i]] for i in places], np.float64)
+        chances = policy.probabilities_states(seen, rules, np.full(len(seen), seat))
+    else:
+        chances = np.array([policy.probabilities(View(rules, seen[i : i + 1], seat)) for i in range(len(seen))], np.float64)
+    return chances[which, actions]
 
 
 def _resample(weights: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     """Numbers of n worlds, each drawn in proportion to its weight: systematic resampling, in a random order."""
-    if n == 0:
-        return np.zeros(0, np.int64)
     edges = np.cumsum(weights)
     points = (rng.random() + np.arange(n)) * edges[-1] / n
     return rng.permutation(np.minimum(np.searchsorted(edges, points, side="right"), len(weights) - 1))

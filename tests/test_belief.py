@@ -2,6 +2,7 @@
 
 import random
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, permutations
@@ -13,7 +14,7 @@ from random_rules import FIELDS, Habits, random_rules, state_bytes
 from reference import ReferenceMatch
 
 from napoleon_env import rules as core
-from napoleon_env.belief import BeliefError, fill_likely_worlds, fill_worlds, sample_worlds
+from napoleon_env.belief import FLOOR, BeliefError, _weights, fill_likely_worlds, fill_worlds, rewind, sample_worlds
 from napoleon_env.match import Match, View
 from napoleon_env.notation import ACTION_NAMES, CARDS, DISCARD, N_ACTIONS, NO_CARD, SOME_DISCARD, cards_of
 from napoleon_env.ruleset import Ruleset
@@ -276,6 +277,44 @@ def test_worlds_by_a_policy_follow_its_posterior() -> None:
     uniform = sample_worlds(view, 2000, np.random.default_rng(2))
     plain = np.mean([any("A" in card for card in world_key(world, rules, 0)[0][1]) for world in uniform])
     assert plain < with_ace - 0.05
+
+
+class ByAllItSees:
+    """Whims that hang on every byte of what the seat sees; it counts how often it is asked."""
+
+    asked = 0
+
+    def act(self, view: View) -> int:
+        return view.legal_ids()[0]
+
+    def probabilities(self, view: View) -> np.ndarray:
+        self.asked += 1
+        whims = np.random.default_rng(zlib.crc32(state_bytes(view.state))).random(N_ACTIONS) * view.mask()
+        return whims / whims.sum()
+
+
+@pytest.mark.parametrize("rules", SMALL.values(), ids=SMALL.keys())
+def test_a_world_weighs_the_product_of_the_chances_of_all_that_the_others_did(rules: Ruleset) -> None:
+    match, policy = Match(rules, seed=4), ByAllItSees()
+    match.play("bid 2" if "bid 2" in match.legal() else "bid 3")
+    while match.phase != "play" or match.state["in_trick"][0] == 0:
+        match.play(match.legal()[0])  # in the exchange it lays a card away
+    assert match.declarer is not None
+    seat = (match.declarer + 1) % rules.players
+    view = match.view(seat)
+    worlds = sample_worlds(view, 100, np.random.default_rng(3))
+    found = _weights(view, worlds, policy)
+    asked, policy.asked = policy.asked, 0
+    expected = np.ones(len(worlds))
+    state = core.new_state()
+    for i in range(len(worlds)):
+        rewind(worlds, i, rules.struct[0], state, 0)
+        for action, actor in zip(worlds[i]["log"][: len(match.log)], worlds[i]["log_seat"], strict=False):
+            if actor != seat:
+                expected[i] *= max(policy.probabilities(View(rules, state, int(actor)))[action], FLOOR)
+            core.apply(state[0], rules.struct[0], np.int64(action))
+    np.testing.assert_allclose(found, expected / expected.max(), rtol=1e-9)
+    assert asked < policy.asked  # of hands that come again it is asked once
 
 
 class NeverBids:
