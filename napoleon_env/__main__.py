@@ -188,8 +188,8 @@ def tournament(
         typer.Option(
             "--players",
             metavar="SPECS",
-            help="Who takes part, with commas between: random, rule, path.onnx, module:name, pimc:worlds=100, cmd:program; "
-            '"SPEC as NAME" gives a name.',
+            help="Who takes part, with commas between: random, rule, path.onnx, module:name, pimc:worlds=100, cmd:program, "
+            'split:bidding=SPEC,declarer=SPEC,defender=SPEC; "SPEC as NAME" gives a name.',
         ),
     ] = None,
     task: Annotated[

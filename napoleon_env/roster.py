@@ -15,6 +15,9 @@ or a player; options are passed on as keywords. Values are read as whole numbers
     def policy(view):
         return view.rng().choice(view.legal_ids())
 
+`split` is made of other players: `split:bidding=epimc:worlds=100,trust=0,declarer=agent.onnx,defender=counting`. The values of
+bidding, declarer and defender are specs, and the options after one that has a colon are its own, up to the next of these three.
+
 Two things make a player fast in tournaments, both looked for by name: `act_states(states, rules, seats, seeds)` decides for
 many tables at once (`tables.Question` says what these are), and `deterministic = True` says that it draws nothing by lot, so
 that it is asked once where several tables have come to the same position.
@@ -54,6 +57,9 @@ BUILT_IN: Final[dict[str, tuple[str, str]]] = {
     "split": ("napoleon_env.split", "SplitPlayer"),
 }
 """Where the players of this package are; imported only when asked for."""
+
+PARTS: Final = ("bidding", "declarer", "defender")
+"""Options that name a player of whom another is made (`split.SplitPlayer`)."""
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _FORMS: Final = (
@@ -161,7 +167,7 @@ def fingerprint(spec: str) -> str:
         return "sha256:" + sha256(_file(read).read_bytes()).hexdigest()
     if read.kind != "built-in":
         return read.kind
-    inner = [fingerprint(option) for option in read.options.values() if isinstance(option, str)]  # players that it is made of
+    inner = [fingerprint(str(value)) for option, value in read.options.items() if option in (*PARTS, "agent")]
     return ", ".join([f"napoleon-env {VERSION}", *inner])
 
 
@@ -177,9 +183,16 @@ class FunctionPlayer:
 
 
 def _options(text: str, options: str | None) -> dict[str, Any]:
-    """The options in a text such as "worlds=100,greedy=true"."""
-    found: dict[str, Any] = {}
+    """The options in a text such as "worlds=100,greedy=true"; those of a player inside stay in its spec (`PARTS`)."""
+    pieces: list[str] = []
     for piece in options.split(",") if options else ():
+        part, _, inner = pieces[-1].partition("=") if pieces else ("", "", "")
+        if part.strip() in PARTS and ":" in inner and piece.partition("=")[0].strip() not in PARTS:
+            pieces[-1] += f",{piece}"
+        else:
+            pieces.append(piece)
+    found: dict[str, Any] = {}
+    for piece in pieces:
         key, equals, value = (part.strip() for part in piece.partition("="))
         if not equals or not key.isidentifier() or not value:
             raise RosterError(
