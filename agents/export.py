@@ -80,8 +80,16 @@ def _actor_graph(net: ActorCritic) -> tuple[_Graph, str]:
     graph = _Graph()
     columns = graph.constant(net.inputs.observation, np.int64)
     x = graph.add("Cast", graph.add("Gather", "observation", columns, axis=1), to=TensorProto.FLOAT)
-    x = graph.add("Mul", x, graph.constant(net.scale.detach().numpy(), np.float32))
-    x = _add_layers(graph, x, [*(part for layer in net.actor.hidden for part in (layer, nn.ReLU())), net.actor.last])
+    x = graph.add("Mul", x, graph.constant(net.scale[: net.n_seen].numpy(), np.float32))
+    towers = [
+        _add_layers(graph, x, [*(part for layer in tower.hidden for part in (layer, nn.ReLU())), tower.last])
+        for tower in net.actors
+    ]
+    if net.roles == "shared":
+        (x,) = towers
+    else:
+        x = graph.add("Concat", *towers, axis=1) if len(towers) > 1 else towers[0]
+        x = _add_choice(graph, x, graph.add("Cast", "observation", to=TensorProto.FLOAT))
     # Actions the network never met are legal only under other rule sets: they get logit 0, like an untrained output.
     place = np.full(N_ACTIONS, len(net.inputs.actions))
     place[list(net.inputs.actions)] = np.arange(len(net.inputs.actions))

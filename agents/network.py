@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,11 @@ ROLE_COLUMNS = (_STARTS["phase"], _STARTS["declarer"])
 """Those of the observation that tell the role: it is the auction, the observer is the declarer."""
 ROLE_WEIGHT, ROLE_BIAS = ((1.0, 0.0), (-1.0, 1.0), (-1.0, -1.0)), (0.0, 0.0, 1.0)
 """Of a layer with ReLU that makes of ROLE_COLUMNS a 1 for the role and a 0 for each other."""
+
+PADDED = 128
+"""Rows are filled up to a multiple of this many: each new shape costs the time of preparing a kernel."""
+RoleSplit = Literal["shared", "heads", "networks"]
+"""What roles have of their own."""
 
 
 @dataclass(frozen=True)
@@ -71,27 +77,77 @@ class RoleHeads(nn.Linear):
 
 
 class ActorCritic(nn.Module):
-    """Separate actor and critic towers over selected columns."""
+    """Separate actor and critic towers over selected columns, and who of them decides in which role.
 
-    def __init__(self, inputs: Inputs, scale: Tensor, hidden_scale: Tensor, width: int = 256, depth: int = 2) -> None:
+    Args:
+        inputs: the columns and actions.
+        scale, hidden_scale: what each of all columns is multiplied by, float32 [OBSERVATION_SIZE], [HIDDEN_SIZE].
+        width, depth: of the hidden layers of an actor.
+        critic_width: of those of a critic; `width` without.
+        roles: "shared", one actor and one critic; "heads", the actor's last layer is the role's own; "networks", an actor
+            and a critic for each of ROLES.
+    """
+
+    def __init__(
+        self, inputs: Inputs, scale: Tensor, hidden_scale: Tensor, width: int = 256, depth: int = 2,
+        critic_width: int | None = None, roles: RoleSplit = "shared",
+    ) -> None:  # fmt: skip
         super().__init__()
-        self.inputs, self.width, self.depth = inputs, width, depth
+        self.inputs, self.roles = inputs, roles
         self.scale: Tensor
-        self.hidden_scale: Tensor
-        self.register_buffer("scale", scale[list(inputs.observation)])
-        self.register_buffer("hidden_scale", hidden_scale[list(inputs.hidden)])
-        n = len(inputs.observation)
-        self.actor = Tower(n, width, depth, len(inputs.actions), 0.01)
-        self.critic = Tower(n + len(inputs.hidden), width, depth, 1, 1.0)
+        self.register_buffer("scale", torch.cat([scale[list(inputs.observation)], hidden_scale[list(inputs.hidden)]]))
+        self.role_columns = [] if roles == "shared" else [inputs.observation.index(column) for column in ROLE_COLUMNS]
+        self.n_seen, n_actions = len(inputs.observation), len(inputs.actions)
+        parts = len(ROLES) if roles == "networks" else 1
+        self.actors = nn.ModuleList(
+            Tower(self.n_seen, width, depth, n_actions * (len(ROLES) if roles == "heads" else 1), 0.01) for _ in range(parts)
+        )
+        self.critics = nn.ModuleList(
+            Tower(self.n_seen + len(inputs.hidden), critic_width or width, depth, 1, 1.0) for _ in range(parts)
+        )
 
-    def logits(self, observation: Tensor) -> Tensor:
-        """Logits [B, A] of all selected actions, legal or not, from selected observation columns, int8 [B, C]."""
-        return self.actor(observation * self.scale)
+    def features(self, observation: Tensor, hidden: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Selected columns, int8 [B, C] and [B, H], as what the towers read, `dtype` [B, C + H]; without H for actors alone."""
+        x = torch.cat([observation, hidden], 1).to(dtype)
+        return x.mul_(self.scale[: x.shape[1]].to(dtype))
 
-    def value(self, observation: Tensor, hidden: Tensor) -> Tensor:
-        """What is still to be won by the seat to move, in scaled reward, [B]."""
-        x = torch.cat([observation * self.scale, hidden * self.hidden_scale], 1)
-        return self.critic(x).squeeze(1)
+    def role(self, features: Tensor) -> Tensor:
+        """The number among ROLES of each row, int64 [B]."""
+        auction, declarer = (features[:, column] != 0 for column in self.role_columns)
+        return torch.where(auction, 0, torch.where(declarer, 1, 2))
+
+    def logits(self, features: Tensor, actors: nn.ModuleList | None = None, role: int | None = None) -> Tensor:
+        """Logits [B, A] of all selected actions, legal or not.
+
+        Args:
+            features: of which only what a seat sees is read.
+            actors: those of an earlier state of this network; its own without.
+            role: of all rows, where it is known to be one.
+        """
+        actors, seen = actors or self.actors, features[:, : self.n_seen]
+        if self.roles == "networks":
+            return self._by_role(actors, seen, role)
+        logits = actors[0](seen)
+        if self.roles == "heads":
+            own = self.role(seen).view(-1, 1, 1).expand(-1, 1, len(self.inputs.actions))
+            logits = logits.unflatten(1, (len(ROLES), -1)).gather(1, own).squeeze(1)
+        return logits
+
+    def value(self, features: Tensor, role: int | None = None) -> Tensor:
+        """What is still to be won by the seat to move, in scaled reward, [B]; `role` as in `logits`."""
+        critics = self.critics
+        return (self._by_role(critics, features, role) if self.roles == "networks" else critics[0](features)).squeeze(1)
+
+    def _by_role(self, towers: nn.ModuleList, x: Tensor, role: int | None) -> Tensor:
+        """Each row through the tower of its role."""
+        if role is not None:
+            return towers[role](x)
+        of_row, out = self.role(x), x.new_empty((len(x), towers[0].last.out_features), dtype=torch.float32)
+        for number, tower in enumerate(towers):
+            rows = (of_row == number).nonzero().squeeze(1)
+            padded = torch.cat([rows, rows.new_zeros(-len(rows) % PADDED)])
+            out[rows] = tower(x[padded])[: len(rows)]
+        return out
 
 
 def legal_log_probs(logits: Tensor, legal: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """Agent files: ONNX out of torch, played without it."""
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import onnx
@@ -9,7 +10,7 @@ import torch
 from torch import nn
 
 from agents.export import save_agent, save_layers
-from agents.network import MASKED, ActorCritic
+from agents.network import MASKED, ActorCritic, RoleSplit
 from napoleon_env import Match, Ruleset, VectorEnv
 from napoleon_env.agent import AgentError, OnnxPlayer
 from napoleon_env.notation import N_ACTIONS
@@ -17,12 +18,13 @@ from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE
 from train.experience import varying_inputs
 
 
-def make_agent(path: Path, rules: Ruleset, suit_order: str) -> ActorCritic:
+def make_agent(path: Path, rules: Ruleset, suit_order: str, roles: RoleSplit = "networks") -> ActorCritic:
     torch.manual_seed(1)
     inputs = varying_inputs([rules], suit_order, ())
-    net = ActorCritic(inputs, torch.ones(OBSERVATION_SIZE), torch.ones(HIDDEN_SIZE), width=32, depth=2)
+    net = ActorCritic(inputs, torch.ones(OBSERVATION_SIZE), torch.ones(HIDDEN_SIZE), width=32, depth=2, roles=roles)
     with torch.no_grad():
-        net.actor.last.weight *= 300  # far from uniform
+        for actor in net.actors:
+            actor.last.weight *= 300  # far from uniform
     save_agent(path, net, [rules], suit_order, training={"seed": 1})
     return net
 
@@ -33,9 +35,10 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ActorCritic]:
     return path, make_agent(path, Ruleset.make("russian"), "canonical")
 
 
-def test_the_file_equals_the_torch_network(agent: tuple[Path, ActorCritic]) -> None:
-    path, net = agent
-    player = OnnxPlayer(path)
+@pytest.mark.parametrize("roles", get_args(RoleSplit))
+def test_the_file_equals_the_torch_network(roles: RoleSplit, tmp_path: Path) -> None:
+    net = make_agent(tmp_path / "agent.onnx", Ruleset.make("russian"), "canonical", roles)
+    player = OnnxPlayer(tmp_path / "agent.onnx")
     env = VectorEnv("russian", num_envs=500, seed=3, suit_order="canonical")
     env.reset()
     rng = np.random.default_rng(0)
@@ -44,7 +47,7 @@ def test_the_file_equals_the_torch_network(agent: tuple[Path, ActorCritic]) -> N
         logits = player.run(env.observation, env.action_mask)["logits"]
         seen = torch.from_numpy(env.observation[:, list(inputs.observation)])
         with torch.no_grad():
-            expected = net.logits(seen).numpy()
+            expected = net.logits(net.features(seen, seen[:, :0])).numpy()
         legal = env.action_mask[:, list(inputs.actions)] == 1
         assert logits[:, list(inputs.actions)][legal] == pytest.approx(expected[legal], abs=1e-5, rel=1e-5)
         assert (logits[env.action_mask == 0] == MASKED).all()

@@ -10,6 +10,7 @@ from train.experience import (
     DECLARER,
     DEFENDER,
     Experience,
+    Table,
     advantages,
     list_legal,
     relative_payoffs,
@@ -118,7 +119,7 @@ def test_forced_moves_are_left_out_and_roles_are_told_apart() -> None:
     env = VectorEnv("russian", num_envs=64, seed=1, hidden=True, skip_forced=True)
     env.reset()
     inputs = varying_inputs([env.rules], "fixed", ())
-    experience = Experience(env, inputs, 40, 1.0, False, np.random.default_rng(0))
+    experience = Experience([Table(env, slice(env.num_envs), 1.0, False)], inputs, 40, np.random.default_rng(0))
     batch = experience.rollout(lambda seen: np.zeros((len(seen), len(inputs.actions)), np.float32))
     assert (batch.legal[..., 1] >= 0).all()
     assert set(np.unique(batch.role)) == {BIDDING, DECLARER, DEFENDER}
@@ -131,15 +132,15 @@ def test_a_share_of_the_calls_is_drawn_uniformly_and_no_card() -> None:
     env = VectorEnv("german", num_envs=512, seed=1, hidden=True, skip_forced=True)
     env.reset()
     inputs = varying_inputs([env.rules], "fixed", ())
-    experience = Experience(env, inputs, 40, 1.0, False, np.random.default_rng(0))
+    experience = Experience([Table(env, slice(env.num_envs), 1.0, False)], inputs, 40, np.random.default_rng(0))
     passes = np.zeros(len(inputs.actions), np.float32)
     passes[0] = 50  # the policy always passes
     batch = experience.rollout(lambda seen: np.tile(passes, (len(seen), 1)), explore=0.3)
     calls = batch.role == BIDDING
-    assert not batch.explored[~calls].any()
-    assert batch.explored[calls].mean() == pytest.approx(0.3, abs=0.03)
-    assert (batch.taken()[calls & ~batch.explored] == 0).all()
-    opening = batch.explored & ((batch.legal >= 0).sum(-1) == 5)  # pass, or bid 2 3 4 5
+    assert not batch.foreign[~calls].any()
+    assert batch.foreign[calls].mean() == pytest.approx(0.3, abs=0.03)
+    assert (batch.taken()[calls & ~batch.foreign] == 0).all()
+    opening = batch.foreign & ((batch.legal >= 0).sum(-1) == 5)  # pass, or bid 2 3 4 5
     assert np.bincount(batch.choice[opening]) / opening.sum() == pytest.approx([0.2] * 5, abs=0.05)
 
 

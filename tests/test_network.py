@@ -72,9 +72,10 @@ def test_the_critic_sees_hidden_columns_and_the_actor_does_not() -> None:
     net = ActorCritic(Inputs((0, 2), (1,), (0, 1, 2)), torch.ones(3), torch.ones(2), width=8, depth=2)
     seen = torch.tensor([[1, 0], [1, 0]], dtype=torch.int8)
     secret = torch.tensor([[0], [1]], dtype=torch.int8)
-    values = net.value(seen, secret)
+    features = net.features(seen, secret)
+    values = net.value(features)
     assert values[0] != values[1]
-    logits = net.logits(seen)
+    logits = net.logits(features)
     assert torch.equal(logits[0], logits[1])
 
 

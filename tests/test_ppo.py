@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
 
-from agents.network import divergence, log_prob_and_entropy
+from agents.network import RoleSplit, divergence, log_prob_and_entropy
 from napoleon_env.agent import OnnxPlayer
 from napoleon_env.exact import ExactGame
 from napoleon_env.ruleset import parse_changes
@@ -16,7 +17,8 @@ from train.experience import BIDDING, DECLARER, DEFENDER
 from train.ppo import MEASURED, Args, ArgsError, Samples, Trainer, main, normalise_per_role, set_budget
 
 SMALL = Args(
-    processes=1, matches=16, steps=32, minibatch=128, width=16, precision="fp32", save_every=0.0, decisions=6 * 512, seed=3
+    processes=1, matches=16, steps=32, minibatch=128, width=16, critic_width=16, precision="fp32", save_every=0.0,
+    decisions=6 * 512, seed=3,
 )  # fmt: skip
 
 
@@ -25,14 +27,16 @@ def parameters(folder: Path) -> dict[str, torch.Tensor]:
     return tensors
 
 
+@pytest.mark.parametrize("roles", get_args(RoleSplit))
 @pytest.mark.parametrize("rules", ["german", "portuguese", "russian", "english"])
-def test_every_ratio_is_one_before_the_first_step(rules: str) -> None:
+def test_every_ratio_is_one_before_the_first_step(rules: str, roles: RoleSplit) -> None:
     torch.set_num_threads(1)
-    trainer = Trainer(replace(SMALL, rules=rules), 0)
+    trainer = Trainer(replace(SMALL, rules=(rules,), roles=roles), 0)
     batch = trainer.experience.rollout(trainer.logits_of)
     zeros = np.zeros(batch.choice.shape, np.float32)
-    rows = Samples(batch, zeros, zeros.reshape(-1)).rows(np.arange(batch.choice.size))
-    log_prob, entropy = log_prob_and_entropy(trainer.net.logits(rows.observation), rows.legal, rows.choice)
+    features = trainer.net.features(*(torch.from_numpy(x).flatten(0, 1) for x in (batch.observation, batch.hidden)))
+    rows = Samples(features, batch, zeros, zeros).rows(np.arange(batch.choice.size))
+    log_prob, entropy = log_prob_and_entropy(trainer.net.logits(rows.features), rows.legal, rows.choice)
     ratio = (log_prob - rows.log_prob).exp()
     assert (ratio - 1).abs().max() < 1e-5
     assert abs(((ratio - 1) - (log_prob - rows.log_prob)).mean()) < 1e-6
@@ -54,7 +58,7 @@ def test_advantages_are_normalised_within_each_role() -> None:
 
 def test_a_run_that_is_stopped_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:
     torch.set_num_threads(1)
-    small = replace(SMALL, explore=0.1, magnet=0.1)
+    small = replace(SMALL, explore=0.1, magnet=0.1, past=0.3, past_every=2, rules=("german", "russian"), players=(3, 5))
     main(replace(small, out=tmp_path / "whole"))
     stopped = Trainer(replace(small, out=tmp_path / "halves"), 0)
     stopped.updates = 6
@@ -110,19 +114,17 @@ def test_the_magnet_holds_the_policy_back(tmp_path: Path) -> None:
         trainer.updates = 100
         for _ in range(8):
             trainer.train_update()
-        seen = torch.from_numpy(trainer.experience.batch.observation[0])
-        legal = torch.from_numpy(trainer.experience.batch.legal[0])
-        with torch.no_grad():
-            start = trainer.magnet(seen * trainer.net.scale)  # it has not moved: where the policy began
-            moved.append(float(divergence(trainer.net.logits(seen), start, legal).mean()))
+        seen, legal = trainer.experience.batch.observation[0], torch.from_numpy(trainer.experience.batch.legal[0])
+        start = trainer.logits_of(seen, trainer.magnet)  # it has not moved: where the policy began
+        moved.append(float(divergence(*map(torch.from_numpy, (trainer.logits_of(seen), start)), legal).mean()))
     assert moved[1] < 0.1 * moved[0]
 
 
 def test_in_the_smallest_rule_set_the_policy_comes_near_the_equilibrium(tmp_path: Path) -> None:
     changes = ("suits=2", "lowest_rank=Q", "hand_size=2", "auction=once", "all_pass=dealer_plays_one", "min_bid=1")
     args = Args(
-        players=2, changes=changes, out=tmp_path, seed=7, processes=1, decisions=40 * 4096, matches=128, steps=32,
-        minibatch=512, width=32, precision="fp32", omit=(), entropy=0.2, entropy_end=0.03, save_every=600.0,
+        players=(2,), changes=changes, out=tmp_path, seed=7, processes=1, decisions=40 * 4096, matches=128, steps=32,
+        minibatch=256, width=32, critic_width=32, precision="fp32", omit=(), entropy=0.2, entropy_end=0.03, save_every=600.0,
     )  # fmt: skip
     main(args)
     game = ExactGame("german", players=2, **parse_changes(changes))
@@ -136,4 +138,4 @@ def test_two_processes_train_one_network(tmp_path: Path) -> None:
     assert path.name == "00000002"
     first, second = (tensors for tensors, _ in parts)
     for name, tensor in first.items():
-        assert torch.equal(tensor, second[name]) != (name == "env/states"), name
+        assert torch.equal(tensor, second[name]) != (name == "env/0"), name

@@ -5,8 +5,10 @@ A deal pays all seats at its end, whoever moves then; so credit goes along each 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
@@ -21,8 +23,12 @@ BIDDING, DECLARER, DEFENDER = range(len(ROLES))
 MAX_LEGAL = TRUMP
 """Most actions that are ever legal at once: all calls."""
 
+RUNNING, UNPLAYED, FAILED, MADE = range(4)
+"""The deal goes on; it has ended in its auction; its declarer has lost; has won."""
+
 _ROWS = {row["name"]: row for row in observation_layout()}
 _AUCTION, _DECLARER = ROLE_COLUMNS
+_CONTRACT = np.array([*range(_DECLARER, _ROWS["declarer"]["stop"]), _AUCTION, _ROWS["tricks_needed"]["start"]])
 
 
 class Batch(NamedTuple):
@@ -46,23 +52,89 @@ class Batch(NamedTuple):
     """float32 [T, N, players]: what the step paid each seat, scaled."""
     match_over: np.ndarray
     """bool [T, N]."""
-    explored: np.ndarray
-    """bool [T, N]: the action was drawn uniformly, not from the policy, so nothing is learnt from it."""
+    foreign: np.ndarray
+    """bool [T, N]: a guest's action, or one drawn uniformly: not the learner's, so nothing is learnt from it."""
+    ended: np.ndarray
+    """int8 [T, N]: how the deal ended that this step ended: RUNNING, UNPLAYED, FAILED or MADE."""
+    needed: np.ndarray
+    """int8 [T, N]: tricks that its contract asked for."""
 
     def taken(self, t: int | slice = slice(None)) -> np.ndarray:
         """The numbers of the actions taken among the selected ones, int64 of the shape of `choice[t]`."""
         return np.take_along_axis(self.legal[t], self.choice[t][..., None], -1)[..., 0]
 
 
+class Policy(Protocol):
+    """Chooses for rows of decisions."""
+
+    def __call__(self, rows: np.ndarray, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Logits of the selected actions, float32 [n, A].
+
+        Args:
+            rows: the selected columns, int8 [n, C].
+            observation, mask: of the environment, whole, [n, OBSERVATION_SIZE] and [n, N_ACTIONS].
+        """
+        ...
+
+
+LEARNER = 0
+"""The number of the policy that is being trained."""
+
+
+class Guests(Protocol):
+    """Who else sits at the tables."""
+
+    def seat(self, players: int, matches: int) -> np.ndarray:
+        """The numbers of the policies in the seats of matches that begin, int64 [matches, players]; LEARNER among them."""
+        ...
+
+    def policy(self, number: int) -> Policy:
+        """The policy of a number other than LEARNER."""
+        ...
+
+
+class Nobody:
+    """All seats are the learner's."""
+
+    def seat(self, players: int, matches: int) -> np.ndarray:
+        """See `Guests`."""
+        return np.full((matches, players), LEARNER)
+
+    def policy(self, number: int) -> Policy:
+        """See `Guests`: there is none."""
+        raise KeyError(number)
+
+
+@dataclass
+class Table:
+    """Matches of one rule set within a batch."""
+
+    env: VectorEnv
+    rows: slice
+    """Which of the N matches of the batch."""
+    scale: float
+    """Of its payoffs."""
+    relative: bool
+    """Whether a seat is rewarded by how its payoff compares."""
+
+
 class Experience:
-    """Matches played against oneself, step after step, without end."""
+    """Matches of some rule sets, played on without end.
+
+    Args:
+        tables: they fill the N matches of the batch.
+        inputs: columns and actions.
+        steps: T, decisions of each match in a batch.
+        rng: of the actions.
+        guests: who else plays; whoever begins a match stays until its end.
+    """
 
     def __init__(
-        self, env: VectorEnv, inputs: Inputs, steps: int, scale: float, relative: bool, rng: np.random.Generator
+        self, tables: Sequence[Table], inputs: Inputs, steps: int, rng: np.random.Generator, guests: Guests | None = None
     ) -> None:
-        self.env, self.inputs, self.steps, self.rng = env, inputs, steps, rng
-        self.scale, self.relative = scale, relative
-        shape = (steps, env.num_envs)
+        self.tables, self.steps, self.rng, self.guests = tables, steps, rng, guests or Nobody()
+        self.n, self.players = tables[-1].rows.stop, max(table.env.rules.players for table in tables)
+        shape = (steps, self.n)
         self.columns, self.hidden_columns, self.actions = (
             np.array(c, np.int64) for c in (inputs.observation, inputs.hidden, inputs.actions)
         )
@@ -74,10 +146,14 @@ class Experience:
             log_prob=np.zeros(shape, np.float32),
             role=np.zeros(shape, np.int8),
             seat=np.zeros(shape, np.int64),
-            reward=np.zeros((*shape, env.rules.players), np.float32),
+            reward=np.zeros((*shape, self.players), np.float32),
             match_over=np.zeros(shape, np.bool_),
-            explored=np.zeros(shape, np.bool_),
+            foreign=np.zeros(shape, np.bool_),
+            ended=np.zeros(shape, np.int8),
+            needed=np.zeros(shape, np.int8),
         )
+        self.owner = np.full((self.n, self.players), LEARNER)
+        self.seconds = dict.fromkeys(("environment", "inference"), 0.0)
 
     def rollout(self, logits_of: Callable[[np.ndarray], np.ndarray], explore: float = 0.0) -> Batch:
         """Play `steps` decisions in every match with `logits_of(observation [N, C]) -> float32 [N, A]`.
@@ -85,26 +161,76 @@ class Experience:
         A share `explore` of the calls is drawn uniformly (exploring starts): so the hands and contracts that follow calls which
         the policy has given up are still met and learnt.
         """
-        env, batch = self.env, self.batch
+        batch, every, clock = self.batch, np.arange(self.n), time.perf_counter
         for t in range(self.steps):
-            _select(env.observation, self.columns, batch.observation[t])
-            list_legal(env.action_mask, self.actions, batch.legal[t])
-            if env.hidden is not None:
-                _select(env.hidden, self.hidden_columns, batch.hidden[t])
-            batch.role[t] = roles(env.observation)
-            batch.seat[t] = env.seat
+            start = clock()
+            self._look(t)
+            looked = clock()
             logits = logits_of(batch.observation[t])
-            sample(logits, batch.legal[t], self.rng.random(env.num_envs), batch.choice[t], batch.log_prob[t])
-            batch.explored[t] = False
+            who = self.owner[every, batch.seat[t]]
+            for number in np.unique(who[who != LEARNER]):
+                mine = np.flatnonzero(who == number)
+                logits[mine] = self.guests.policy(int(number))(batch.observation[t][mine], *self._whole(mine))
+            sample(logits, batch.legal[t], self.rng.random(self.n), batch.choice[t], batch.log_prob[t])
+            batch.foreign[t] = who != LEARNER
             if explore > 0:
-                batch.explored[t] = (batch.role[t] == BIDDING) & (self.rng.random(env.num_envs) < explore)
+                drawn = (batch.role[t] == BIDDING) & (self.rng.random(self.n) < explore)
                 options = (batch.legal[t] >= 0).sum(1)
-                batch.choice[t] = np.where(batch.explored[t], self.rng.integers(options), batch.choice[t])
-            env.step(self.actions[batch.taken(t)])
-            reward = env.payoffs.astype(np.float32) * self.scale
-            batch.reward[t] = relative_payoffs(reward) if self.relative else reward
-            batch.match_over[t] = env.terminated | env.truncated
+                batch.choice[t] = np.where(drawn, self.rng.integers(options), batch.choice[t])
+                batch.foreign[t] |= drawn
+            chosen = clock()
+            self._step(t)
+            self.seconds["inference"] += chosen - looked
+            self.seconds["environment"] += looked - start + clock() - chosen
         return batch
+
+    def _look(self, t: int) -> None:
+        batch = self.batch
+        for table in self.tables:
+            env, rows = table.env, table.rows
+            _select(env.observation, self.columns, batch.observation[t, rows])
+            list_legal(env.action_mask, self.actions, batch.legal[t, rows])
+            if env.hidden is not None:
+                _select(env.hidden, self.hidden_columns, batch.hidden[t, rows])
+            batch.role[t, rows] = roles(env.observation)
+            batch.seat[t, rows] = env.seat
+
+    def _whole(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The whole observations and masks of rows."""
+        parts = []
+        for table in self.tables:
+            own = rows[(rows >= table.rows.start) & (rows < table.rows.stop)] - table.rows.start
+            parts.append((table.env.observation[own], table.env.action_mask[own]))
+        observation, mask = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return observation, mask
+
+    def _step(self, t: int) -> None:
+        batch, taken = self.batch, self.actions[self.batch.taken(t)]
+        for table in self.tables:
+            env, rows = table.env, table.rows
+            before = env.observation[:, _CONTRACT]
+            env.step(taken[rows])
+            reward = env.payoffs.astype(np.float32) * table.scale
+            batch.reward[t, rows, : env.rules.players] = relative_payoffs(reward) if table.relative else reward
+            over = batch.match_over[t, rows] = env.terminated | env.truncated
+            batch.ended[t, rows], batch.needed[t, rows] = how_deals_ended(before, batch.seat[t, rows], env)
+            if begun := int(over.sum()):
+                self.owner[rows, : env.rules.players][over] = self.guests.seat(env.rules.players, begun)
+
+
+def how_deals_ended(before: np.ndarray, seat: np.ndarray, env: VectorEnv) -> tuple[np.ndarray, np.ndarray]:
+    """How the deals ended that the last step ended, and the tricks that their contracts asked for, two int8 [n].
+
+    Args:
+        before: the columns _CONTRACT before that step; a deal whose play left nobody a choice counts as ended in the auction.
+        seat: who took it.
+        env: after that step.
+    """
+    *relative, auction, needed = before.T
+    declarer = (seat + np.argmax(relative, 0)) % env.rules.players
+    made = env.payoffs[np.arange(len(seat)), declarer] > 0
+    how = np.where(auction == 1, UNPLAYED, np.where(made, MADE, FAILED))
+    return np.where(env.deal_over, how, RUNNING), needed
 
 
 def relative_payoffs(payoffs: np.ndarray) -> np.ndarray:
@@ -189,7 +315,7 @@ def sample(logits: Any, legal: Any, uniform: Any, choice: Any, log_prob: Any) ->
 
 
 @njit(cache=True)
-def advantages(reward: Any, match_over: Any, seat: Any, value: Any, explored: Any, decay: float) -> tuple[Any, Any]:
+def advantages(reward: Any, match_over: Any, seat: Any, value: Any, foreign: Any, decay: float) -> tuple[Any, Any]:
     """Generalised advantage estimation along each seat's own decisions (Schulman et al. 2016, eq. 16, gamma = 1).
 
     Args:
@@ -197,11 +323,11 @@ def advantages(reward: Any, match_over: Any, seat: Any, value: Any, explored: An
         match_over: bool [T, N], whether the match ended with step t.
         seat: int [T, N], who decided.
         value: float [T, N], the critic's value for that seat before the decision.
-        explored: bool [T, N], where the action was not the policy's: what came of it is credited to no decision before it.
+        foreign: bool [T, N], where the action was not the policy's: what came of it is credited to no decision before it.
         decay: lambda.
 
     Returns:
-        (advantage float32 [T, N], known bool [T, N]); `known` is False for a decision that was explored, or after which that
+        (advantage float32 [T, N], known bool [T, N]); `known` is False for a decision that was foreign, or after which that
         seat neither decided nor saw the match end within the batch.
     """
     steps, n, players = reward.shape
@@ -221,7 +347,7 @@ def advantages(reward: Any, match_over: Any, seat: Any, value: Any, explored: An
                     has_next[s] = True
                 since[s] += reward[t, i, s]
             s = seat[t, i]
-            if explored[t, i]:
+            if foreign[t, i]:
                 next_advantage[s] = 0.0
             elif has_next[s]:
                 known[t, i] = True

@@ -1,9 +1,9 @@
 """Proximal policy optimisation in self-play over all seats, on one page: `python -m train.ppo --minutes 5 --out runs/first`.
 
-One network plays every seat and role. Matches are stepped many at a time; decisions without a choice are left out. Each seat's
-advantages run along its own decisions and are normalised per role (bidding, declarer, defender). The critic sees all hands; the
-actor sees what its seat may know. `--processes` copies of this loop share their gradients (torch.distributed, gloo), each on
-one thread.
+One policy plays every seat; each role (bidding, declarer, defender) has networks of its own. Matches of all rule sets are
+stepped many at a time; decisions without a choice are left out. Each seat's advantages run along its own decisions and are
+normalised per role. The critic sees all hands; the actor sees what its seat may know. `--processes` copies of this loop share
+their gradients (torch.distributed, gloo), each on one thread.
 
 Sources: PPO, Schulman et al. 2017 (arXiv 1707.06347); recipe of Rudolph et al., "Reevaluating policy gradient methods for
 imperfect-information games" (arXiv 2502.08938); critic of PerfectDou (arXiv 2203.16406).
@@ -16,6 +16,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,21 +24,24 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import tyro
-from torch import Tensor
+from torch import Tensor, nn
 
 from agents.export import save_agent
-from agents.network import ROLES, ActorCritic, divergence, log_prob_and_entropy
+from agents.network import ROLES, ActorCritic, RoleSplit, divergence, log_prob_and_entropy
 from napoleon_env.notation import BID, MAX_HAND, PASS
 from napoleon_env.observation import HIDDEN_SIZE, observation_bounds
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
 from train import state
 from train.command import run
-from train.experience import BIDDING, Batch, Experience, advantages, varying_inputs
+from train.experience import BIDDING, FAILED, MADE, RUNNING, Batch, Experience, Table, advantages, varying_inputs
+from train.pool import PastSelves
 from train.progress import Reporter
 
 MEASURED = 12
 """Updates that are timed to turn minutes into a budget, after one that compiles."""
+PAST_FROM = 0.25
+"""Share of the run before the first past self is kept: earlier ones play too badly to learn from."""
 LEAST_BATCHES = 2
 """Minibatches that the decisions of an update must be enough for."""
 
@@ -46,10 +50,10 @@ LEAST_BATCHES = 2
 class Args:
     """What a run is; a resumed run keeps all of it but `out`."""
 
-    rules: str = "german"
-    """Preset of the rule set."""
-    players: int = 4
-    """Number of seats, 2 to 6."""
+    rules: tuple[str, ...] = ("german",)
+    """Presets of rule sets; the matches are of each with each number of players, as many of one as of another."""
+    players: tuple[int, ...] = (4,)
+    """Numbers of seats, 2 to 6."""
     out: Path = Path("runs/ppo")
     """Folder for the agent, the training states and the TensorBoard log."""
     minutes: float = 5.0
@@ -70,17 +74,21 @@ class Args:
     """What the critic sees in training; the actor never sees more than its seat."""
     reward: Literal["auto", "payoff", "relative"] = "auto"
     """Relative (payoff minus the mean of the others') where nobody pays, payoff elsewhere."""
+    roles: RoleSplit = "networks"
+    """What bidding, declarer and defender have of their own: nothing, the last layer of the actor, or all."""
     width: int = 256
-    """Units of each hidden layer."""
+    """Units of each hidden layer of an actor."""
+    critic_width: int = 128
+    """Units of each hidden layer of a critic."""
     depth: int = 2
     """Hidden layers of the actor and of the critic."""
-    matches: int = 512
+    matches: int = 1024
     """Matches stepped at once in each process."""
     steps: int = 64
     """Decisions of each match between updates."""
     epochs: int = 1
     """Passes over the decisions of an update."""
-    minibatch: int = 512
+    minibatch: int = 1024
     """Decisions of one gradient step in each process."""
     lr: float = 2e-3
     """Adam's step size at the start; falls linearly to 0."""
@@ -94,6 +102,10 @@ class Args:
     """Weight of the entropy bonus in the last third."""
     explore: float = 0.0
     """Share of the calls drawn uniformly at the start, so that no call is given up too early; falls linearly to 0."""
+    past: float = 0.0
+    """Share of the seats, from a quarter of the run on, that a past self plays; it stays for the whole match."""
+    past_every: int = 20
+    """Updates between the past selves that are kept, the last eight of them."""
     magnet: float = 0.0
     """Weight of the divergence from the magnet, a moving average of the actor's parameters."""
     magnet_rate: float = 0.02
@@ -111,13 +123,14 @@ class Args:
     changes: Annotated[tuple[str, ...], tyro.conf.arg(name="set")] = ()
     """Fields of the rule set to change, each as field=value."""
 
-    def make_ruleset(self) -> Ruleset:
+    def rule_sets(self) -> list[Ruleset]:
         """The rules that are played.
 
         Raises:
             RulesetError.
         """
-        return Ruleset.make(self.rules, players=self.players, **parse_changes(self.changes))
+        changes = parse_changes(self.changes)
+        return [Ruleset.make(preset, players=players, **changes) for preset in self.rules for players in self.players]
 
     def as_json(self) -> dict[str, Any]:
         """The arguments as JSON values."""
@@ -133,46 +146,55 @@ class Trainer:
 
     def __init__(self, args: Args, rank: int) -> None:
         self.args, self.rank = args, rank
-        self.rules = args.make_ruleset()
-        relative = (fitting_reward(self.rules) if args.reward == "auto" else args.reward) == "relative"
+        self.rule_sets = args.rule_sets()
+        self.dtype = torch.bfloat16 if args.precision == "bf16" else torch.float32
         torch.manual_seed(args.seed)
-        inputs = varying_inputs([self.rules], args.suit_order, args.omit)
+        inputs = varying_inputs(self.rule_sets, args.suit_order, args.omit)
         if args.critic == "public":
             inputs = type(inputs)(inputs.observation, (), inputs.actions)
         low, high = observation_bounds()
         scale = 1.0 / torch.from_numpy(np.maximum(np.abs(low), np.abs(high)).astype(np.float32))
-        self.net = ActorCritic(inputs, scale, torch.ones(HIDDEN_SIZE), args.width, args.depth)
-        self.magnet = copy.deepcopy(self.net.actor).requires_grad_(False)
-        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=args.lr, eps=1e-5, fused=True)
-        self.env = VectorEnv(
-            self.rules, num_envs=args.matches, seed=args.seed, first_index=rank * args.matches,
-            suit_order=args.suit_order, hidden=True, skip_forced=True, check=False,
+        self.net = ActorCritic(
+            inputs, scale, torch.ones(HIDDEN_SIZE), args.width, args.depth, args.critic_width, args.roles
         )  # fmt: skip
-        self.env.reset()
+        self.magnet = copy.deepcopy(self.net.actors).requires_grad_(False)
+        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=args.lr, eps=1e-5, fused=True)
         self.rng = np.random.default_rng([args.seed, rank])
-        self.experience = Experience(self.env, inputs, args.steps, reward_scale(self.rules), relative, self.rng)
+        self.past = PastSelves(args.past, 8, np.random.default_rng([args.seed, rank, 1]), self.logits_of)
+        self.experience = Experience(self.lay_tables(), inputs, args.steps, self.rng, self.past)
         self.update, self.updates = 0, 0
-        self.seconds = dict.fromkeys(("environment and inference", "critic", "update"), 0.0)
+        self.seconds = dict.fromkeys(("environment", "inference", "critic", "update"), 0.0)
+
+    def lay_tables(self) -> list[Table]:
+        """The matches of this process, as many of each rule set."""
+        args, tables = self.args, []
+        for number, rules in enumerate(self.rule_sets):
+            start, stop = (args.matches * n // len(self.rule_sets) for n in (number, number + 1))
+            env = VectorEnv(
+                rules, num_envs=stop - start, seed=args.seed, first_index=self.rank * args.matches + start,
+                suit_order=args.suit_order, hidden=True, skip_forced=True, check=False,
+            )  # fmt: skip
+            env.reset()
+            relative = (fitting_reward(rules) if args.reward == "auto" else args.reward) == "relative"
+            tables.append(Table(env, slice(start, stop), reward_scale(rules), relative))
+        return tables
 
     def autocast(self) -> torch.autocast:
         """Hidden layers in bfloat16, if asked for."""
         return torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.args.precision == "bf16")
 
     @torch.no_grad()
-    def logits_of(self, observation: np.ndarray) -> np.ndarray:
-        """The policy in numpy, for the rollout."""
+    def logits_of(self, observation: np.ndarray, actors: nn.ModuleList | None = None) -> np.ndarray:
+        """The policy in numpy, for the rollout; of an earlier state's `actors`, if given."""
+        seen = torch.from_numpy(observation)
         with self.autocast():
-            return self.net.logits(torch.from_numpy(observation)).numpy()
+            return self.net.logits(self.net.features(seen, seen[:, :0], self.dtype), actors).numpy()
 
     @torch.no_grad()
-    def values_of(self, batch: Batch) -> np.ndarray:
-        """The critic on a whole batch, float32 [T, N]."""
+    def values_of(self, features: Tensor) -> np.ndarray:
+        """The critic on a whole batch, float32 [T * N]."""
         with self.autocast():
-            rows = [
-                self.net.value(torch.from_numpy(seen), torch.from_numpy(secret))
-                for seen, secret in zip(batch.observation, batch.hidden, strict=True)
-            ]
-        return torch.stack(rows).numpy()
+            return torch.cat([self.net.value(part) for part in features.split(8192)]).numpy()
 
     def train_update(self) -> dict[str, float]:
         """One rollout and the gradient steps on it."""
@@ -181,43 +203,56 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = args.lr * (1.0 - progress)
         entropy_weight = args.entropy + (args.entropy_end - args.entropy) * min(1.0, 1.5 * progress)
-        start = clock()
+        if args.past and progress >= PAST_FROM and self.update % args.past_every == 0:
+            self.past.add(self.net)
+        self.past.turn(self.experience.owner)
         batch = self.experience.rollout(self.logits_of, args.explore * (1 - progress))
-        played = clock()
-        value = self.values_of(batch)
-        advantage, known = advantages(batch.reward, batch.match_over, batch.seat, value, batch.explored, args.decay)
+        start = clock()
+        seen, secret = (torch.from_numpy(x.reshape(-1, x.shape[-1])) for x in (batch.observation, batch.hidden))
+        features = self.net.features(seen, secret, self.dtype)
+        value = self.values_of(features).reshape(batch.seat.shape)
+        advantage, known = advantages(batch.reward, batch.match_over, batch.seat, value, batch.foreign, args.decay)
         judged = clock()
-        index = np.flatnonzero(known)
-        target = (advantage + value).reshape(-1)
-        data = Samples(batch, normalise_per_role(advantage, batch.role, known), target)
-        n_steps = int(self.least(len(index)) // args.minibatch)
-        sums: dict[str, float] = {}
+        target = advantage + value
+        samples = Samples(features, batch, normalise_per_role(advantage, batch.role, known), target)
+        figures: dict[str, list[float]] = {}
         for _ in range(args.epochs):
-            self.rng.shuffle(index)
-            for chunk in index[: n_steps * args.minibatch].reshape(-1, args.minibatch):
-                for name, number in self.gradient_step(data.rows(chunk), entropy_weight).items():
-                    sums[name] = sums.get(name, 0.0) + number / (args.epochs * n_steps)
+            for chunk in self.minibatches(batch.role.reshape(-1), known.reshape(-1)):
+                for name, number in self.gradient_step(samples.rows(chunk), entropy_weight).items():
+                    figures.setdefault(name, []).append(number)
         self.move_magnet()
         self.update += 1
-        for name, seconds in zip(self.seconds, (played - start, judged - played, clock() - judged), strict=True):
-            self.seconds[name] += seconds
-        return sums | self.facts(batch, value, target, known) | {"entropy weight": entropy_weight}
+        self.seconds |= self.experience.seconds
+        self.seconds["critic"] += judged - start
+        self.seconds["update"] += clock() - judged
+        means = {name: sum(numbers) / len(numbers) for name, numbers in figures.items()}
+        return means | self.facts(batch, value, target, known) | {"entropy weight": entropy_weight}
+
+    def minibatches(self, role: np.ndarray, known: np.ndarray) -> list[np.ndarray]:
+        """The known decisions in minibatches, alike in size in all processes; each of one role, if roles have networks."""
+        args, chunks = self.args, []
+        for group in [known & (role == r) for r in range(len(ROLES))] if args.roles == "networks" else [known]:
+            index = self.rng.permutation(np.flatnonzero(group))
+            if least := self.least(len(index)):
+                size = min(args.minibatch, least)
+                chunks += [*index[: least // size * size].reshape(-1, size)]
+        order = np.random.default_rng([args.seed, self.update]).permutation(len(chunks))  # the same in every process
+        return [chunks[i] for i in order]
 
     def gradient_step(self, rows: Rows, entropy_weight: float) -> dict[str, float]:
         """One minibatch: PPO's clipped objective, the critic's error, the entropy bonus."""
         args = self.args
         with self.autocast():
-            logits = self.net.logits(rows.observation)
-            log_prob, entropy = log_prob_and_entropy(logits, rows.legal, rows.choice)
-            value = self.net.value(rows.observation, rows.hidden)
-            if args.magnet:
-                magnet = self.magnet(rows.observation * self.net.scale)
+            logits = self.net.logits(rows.features, role=rows.one_role)
+            value = self.net.value(rows.features, rows.one_role)
+            magnet = self.net.logits(rows.features, self.magnet, rows.one_role) if args.magnet else None
+        log_prob, entropy = log_prob_and_entropy(logits, rows.legal, rows.choice)
         ratio = (log_prob - rows.log_prob).exp()
         clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
         policy_loss = -torch.min(ratio * rows.advantage, clipped * rows.advantage).mean()
         value_loss = 0.5 * (value - rows.target).square().mean()
         loss = policy_loss + args.value_weight * value_loss - entropy_weight * entropy.mean()
-        if args.magnet:
+        if magnet is not None:
             loss = loss + args.magnet * divergence(logits, magnet, rows.legal).mean()
         self.optimizer.zero_grad()
         loss.backward()
@@ -232,13 +267,13 @@ class Trainer:
             "loss/value": value_loss.item(),
             "kl": kl.item(),
             "clipped": (ratio != clipped).float().mean().item(),
-            **{name: float(x.mean()) if len(x) else 0.0 for name, x in by_role.items()},
+            **{name: float(x.mean()) for name, x in by_role.items() if len(x)},
         }
 
     @torch.no_grad()
     def move_magnet(self) -> None:
         """Bring the magnet a little nearer to the actor."""
-        for average, parameter in zip(self.magnet.parameters(), self.net.actor.parameters(), strict=True):
+        for average, parameter in zip(self.magnet.parameters(), self.net.actors.parameters(), strict=True):
             average.lerp_(parameter, self.args.magnet_rate)
 
     def share_gradients(self) -> None:
@@ -262,9 +297,8 @@ class Trainer:
 
     def facts(self, batch: Batch, value: np.ndarray, target: np.ndarray, known: np.ndarray) -> dict[str, float]:
         """What a person watches: is the auction alive, does the critic explain the payoffs."""
-        residual = (target - value.reshape(-1))[known.reshape(-1)]
-        explained = 1 - residual.var() / max(target[known.reshape(-1)].var(), 1e-9)
-        return {"explained variance": float(explained)} | auction_facts(batch, self.experience.actions)
+        explained = 1 - (target - value)[known].var() / max(target[known].var(), 1e-9)
+        return {"explained variance": float(explained)} | auction_facts(batch, self.experience.actions) | deal_facts(batch)
 
     def decisions_per_update(self) -> int:
         """Decisions of all processes in one update."""
@@ -296,7 +330,7 @@ def normalise_per_role(advantage: np.ndarray, role: np.ndarray, known: np.ndarra
 
 def auction_facts(batch: Batch, actions: np.ndarray) -> dict[str, float]:
     """Share of calls that are passes, and the mean number bid."""
-    bidding = (batch.role == BIDDING) & ~batch.explored
+    bidding = (batch.role == BIDDING) & ~batch.foreign
     called = actions[batch.taken()[bidding]]
     bids = called[(called > PASS) & (called <= BID + MAX_HAND)]
     return {
@@ -305,12 +339,23 @@ def auction_facts(batch: Batch, actions: np.ndarray) -> dict[str, float]:
     }
 
 
+def deal_facts(batch: Batch) -> dict[str, float]:
+    """Share of the deals that are played, and of those that their declarers win, in all and by the tricks needed."""
+    ended, played = batch.ended != RUNNING, batch.ended >= FAILED
+    facts = {"deals/declared": float(played.sum() / max(ended.sum(), 1))}
+    if played.any():
+        facts["deals/made"] = float((batch.ended[played] == MADE).mean())
+    for needed in np.unique(batch.needed[played]):
+        of_bid = batch.ended[played & (batch.needed == needed)]
+        facts |= {f"made/{needed}": float((of_bid == MADE).mean()), f"share/{needed}": len(of_bid) / played.sum()}
+    return facts
+
+
 @dataclass
 class Rows:
     """One minibatch as tensors, [B, …]."""
 
-    observation: Tensor
-    hidden: Tensor
+    features: Tensor
     legal: Tensor
     choice: Tensor
     log_prob: Tensor
@@ -318,14 +363,19 @@ class Rows:
     advantage: Tensor
     target: Tensor
 
+    @cached_property
+    def one_role(self) -> int | None:
+        """The role of all rows, if they have the same."""
+        low, high = self.role.aminmax()
+        return int(low) if low == high else None
+
 
 class Samples:
     """A batch flattened to [T * N, …], from which minibatches are drawn."""
 
-    def __init__(self, batch: Batch, advantage: np.ndarray, target: np.ndarray) -> None:
-        columns = (batch.observation, batch.hidden, batch.legal, batch.choice, batch.log_prob, batch.role)
-        self.columns = [torch.from_numpy(x.reshape(-1, *x.shape[2:])) for x in columns]
-        self.columns += [torch.from_numpy(advantage.reshape(-1)), torch.from_numpy(target)]
+    def __init__(self, features: Tensor, batch: Batch, advantage: np.ndarray, target: np.ndarray) -> None:
+        columns = (batch.legal, batch.choice, batch.log_prob, batch.role, advantage, target)
+        self.columns = [features, *(torch.from_numpy(x.reshape(-1, *x.shape[2:])) for x in columns)]
 
     def rows(self, index: np.ndarray) -> Rows:
         """The decisions of these numbers."""
@@ -368,7 +418,7 @@ def work(rank: int, args: Args) -> None:
                 state.save(args.out, trainer)
                 saved = time.perf_counter()
     if rank == 0:
-        save_agent(args.out / "agent.onnx", trainer.net, [trainer.rules], args.suit_order, training=args.as_json())
+        save_agent(args.out / "agent.onnx", trainer.net, trainer.rule_sets, args.suit_order, training=args.as_json())
     if args.processes > 1:
         dist.barrier()
         sys.stdout.flush()
@@ -381,7 +431,7 @@ def main(args: Args) -> None:
     Raises:
         RulesetError, ArgsError, StateError: nothing has been written.
     """
-    args.make_ruleset()  # refused here, before any process is started
+    args.rule_sets()  # refused here, before any process is started
     if args.matches * args.steps < LEAST_BATCHES * args.minibatch:
         raise ArgsError(
             f"matches={args.matches} of steps={args.steps} are too few decisions for minibatch={args.minibatch}: "

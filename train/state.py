@@ -44,7 +44,8 @@ def save(folder: Path, trainer: Trainer) -> None:
         "updates": trainer.updates,
         "seconds": trainer.seconds,
         "rng": trainer.rng.bit_generator.state,
-        "match": trainer.env.next_match,
+        "matches": [table.env.next_match for table in trainer.experience.tables],
+        "past": trainer.past.facts(),
         "observation": DIGEST,
         "args": trainer.args.as_json(),
         "sha256": sha256((partial / f"{name}.safetensors").read_bytes()).hexdigest(),
@@ -108,30 +109,40 @@ def load_newest(folder: Path, trainer: Trainer) -> None:
     """Put the newest state into a trainer made with the same arguments."""
     _, parts = newest(folder)
     tensors, facts = parts[trainer.rank]
-    put_tensors(trainer, tensors)
+    put_tensors(trainer, tensors, facts)
     trainer.update, trainer.updates, trainer.seconds = facts["update"], facts["updates"], facts["seconds"]
     trainer.rng.bit_generator.state = facts["rng"]
-    trainer.env.next_match = facts["match"]
+    for table, match in zip(trainer.experience.tables, facts["matches"], strict=True):
+        table.env.next_match = match
 
 
 def tensors_of(trainer: Trainer) -> dict[str, torch.Tensor]:
-    """Parameters, their moving average, optimiser moments and the matches in play."""
+    """Parameters, their moving average and past states, optimiser moments, and the matches in play and who plays them."""
     tensors = {f"net/{name}": x for name, x in trainer.net.state_dict().items()}
     tensors |= {f"magnet/{name}": x for name, x in trainer.magnet.state_dict().items()}
     for i, moments in trainer.optimizer.state_dict()["state"].items():
         tensors |= {f"adam/{i}/{name}": x for name, x in moments.items()}
-    tensors["env/states"] = torch.from_numpy(trainer.env.states.view(np.uint8).copy())
+    tensors |= {f"past/{name}": x for name, x in trainer.past.tensors().items()}
+    for i, table in enumerate(trainer.experience.tables):
+        tensors[f"env/{i}"] = torch.from_numpy(table.env.states.view(np.uint8).copy())
+    tensors["owner"] = torch.from_numpy(trainer.experience.owner)
     return {name: x.contiguous() for name, x in tensors.items()}
 
 
-def put_tensors(trainer: Trainer, tensors: dict[str, torch.Tensor]) -> None:
+def put_tensors(trainer: Trainer, tensors: dict[str, torch.Tensor], facts: dict[str, Any]) -> None:
     """The reverse of `tensors_of`."""
-    for part, module in (("net/", trainer.net), ("magnet/", trainer.magnet)):
-        module.load_state_dict({n.removeprefix(part): x for n, x in tensors.items() if n.startswith(part)})
+
+    def of(part: str) -> dict[str, torch.Tensor]:
+        return {n.removeprefix(part): x for n, x in tensors.items() if n.startswith(part)}
+
+    trainer.net.load_state_dict(of("net/"))
+    trainer.magnet.load_state_dict(of("magnet/"))
+    trainer.past.restore(trainer.net, of("past/"), facts["past"])
     state = trainer.optimizer.state_dict()
-    for name, x in tensors.items():
-        if name.startswith("adam/"):
-            _, i, moment = name.split("/")
-            state["state"].setdefault(int(i), {})[moment] = x
+    for name, x in of("adam/").items():
+        i, moment = name.split("/")
+        state["state"].setdefault(int(i), {})[moment] = x
     trainer.optimizer.load_state_dict(state)
-    trainer.env.load_states(tensors["env/states"].numpy().view(trainer.env.states.dtype))
+    for i, table in enumerate(trainer.experience.tables):
+        table.env.load_states(tensors[f"env/{i}"].numpy().view(table.env.states.dtype))
+    trainer.experience.owner[:] = tensors["owner"].numpy()
