@@ -365,8 +365,8 @@ def write_html(
     body = [
         f"<p>{_escape(heading(result)).replace(chr(10), '<br>')}</p>",
         *(f"<p class='bad'>Note: {_escape(warning)}.</p>" for warning in result.warnings),
-        panel("Standing", _html_standings(result, deals)),
-        panel("Who wins alone among whom", _html_matrix(result, deals), hint if deals else ""),
+        panel("Standing", html_standings(result, deals)),
+        panel("Who wins alone among whom", html_matrix(result, deals), hint if deals else ""),
         panel("Roles", _html_roles(result)),
         panel("Balance", _html_balance(result)),
         _html_forfeits(result),
@@ -400,7 +400,8 @@ def _escape(text: object) -> str:
     return html.escape(str(text))
 
 
-def _html_standings(result: Result, deals: Mapping[str, Sequence[int]]) -> str:
+def html_standings(result: Result, deals: Mapping[str, Sequence[int]]) -> str:
+    """Who is better, as a table and as intervals; `deals` as `explained` takes them."""
     fields, ratings, names, order = result.fields(), result.ratings(), result.schedule.names, result.ranking()
     shares = result.alpha_rank()
     rows = []
@@ -423,7 +424,8 @@ def _interval(name: str, estimate: Estimate) -> list[Any]:
     return [name, estimate.mean, estimate.low if known else None, estimate.high if known else None]
 
 
-def _html_matrix(result: Result, deals: Mapping[str, Sequence[int]]) -> str:
+def html_matrix(result: Result, deals: Mapping[str, Sequence[int]]) -> str:
+    """Each player alone among each other one's, with intervals; `deals` as `explained` takes them."""
     singles, names, order = result.singles(), result.schedule.names, result.ranking()
     widest = max([abs(single.mean) for single in singles.values()] + [1e-9])
 

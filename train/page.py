@@ -1,13 +1,15 @@
 """A page of a training run: `python -m train.page runs/first` writes runs/first/training.html.
 
-Learning curves from the run's log, and what the agent's decisions give away against open cards in self-play, by role; a number
-there leads to the matches in which most was given away.
+Who wins alone among whom, the agent and the built-in players; how it fared against them while it was trained; what its decisions
+give away against open cards in self-play, by role, where a number leads to the matches in which most was given away; and the
+learning curves of the run's log. A run that has ended has written it.
 """
 
 from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,10 +21,14 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from napoleon_env.agent import OnnxPlayer
 from napoleon_env.analysis import PHASES, ROLES, Analysis, analyse
 from napoleon_env.match import Match
+from napoleon_env.report import heading, html_matrix, html_standings
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.solver import Solver
+from napoleon_env.statistics import LEVEL
+from napoleon_env.tournament import run_tournament
 from napoleon_env.viewer.page import chart, explained, fold, html_table, match_data, panel, report_page
 from train.command import run
+from train.evaluation import PLAYERS, Evaluation, read_evaluations, title
 
 POINTS = 300
 """Of a curve; longer logs are thinned out."""
@@ -40,10 +46,12 @@ class Args:
 
     run: Annotated[Path, tyro.conf.Positional]
     """Folder of the run."""
+    deals: int = 600
+    """Deals of the agent's tournament against the built-in players, under each of its rule sets."""
     matches: int = 100
     """Matches that the agent plays against itself for the table of losses."""
     seed: int = 0
-    """Of their deals, which are evaluation deals: none of them was trained on."""
+    """Of all these deals, which are evaluation deals: none of them was trained on."""
 
 
 def read_curves(log: Path) -> dict[str, list[tuple[int, float]]]:
@@ -67,9 +75,32 @@ def curves_part(curves: dict[str, list[tuple[int, float]]]) -> list[str]:
     """The curves as panels, one for each group of names ("loss/value" is in "loss")."""
     groups: dict[str, list[str]] = {}
     for name, points in sorted(curves.items()):
+        if name.startswith("eval/"):
+            continue  # `evaluations_part` has them with their intervals
         group, _, what = name.rpartition("/")
         groups.setdefault(group or "update", []).append(chart("curve", points, what, f"{points[-1][1]:.4g}"))
     return [panel(group, f'<div class="charts">{"".join(charts)}</div>') for group, charts in groups.items()]
+
+
+def evaluations_part(evaluations: Sequence[Evaluation]) -> str:
+    """How the policy fared against fixed players while it was trained: a curve for each rule set and player, with intervals."""
+    series: dict[tuple[str, str], list[Evaluation]] = {}
+    for evaluation in evaluations:
+        series.setdefault((evaluation.rules, evaluation.player), []).append(evaluation)
+    charts = [
+        chart("curve", [[e.decisions, e.mean, e.low, e.high] for e in found], f"{rules} over {player}", str(found[-1]))
+        for (rules, player), found in series.items()
+    ]
+    note = f"<p class='note'>Advantage in points a match by decisions of training, with the {LEVEL:.0%} interval.</p>"
+    return panel("Against fixed players", f'<div class="charts">{"".join(charts)}</div>', note) if charts else ""
+
+
+def tournament_part(player: OnnxPlayer, rules: Ruleset, args: Args) -> str:
+    """The agent and the built-in players under one rule set: who wins alone among whom."""
+    deals = max(rules.players, args.deals // rules.deals)
+    result = run_tournament([("agent", player), *PLAYERS], rules=rules, deals=deals, seed=args.seed)
+    note = f"<p class='note'>{html.escape(heading(result))}</p>".replace("\n", "<br>")
+    return panel(f"Head to head: {title(rules)}", html_standings(result, {}), html_matrix(result, {}), note)
 
 
 def losses_part(player: OnnxPlayer, rules: Ruleset, args: Args) -> tuple[str, list[dict[str, Any]], dict[str, list[int]]]:
@@ -127,19 +158,21 @@ def write_page(args: Args) -> Path:
     Raises:
         PageError, AgentError: the folder holds no run, or no match is to be played.
     """
-    if args.matches < 1:
-        raise PageError(f"--matches {args.matches} must be at least 1: the table of losses is made of what the agent plays")
+    if args.matches < 1 or args.deals < 1:
+        raise PageError(f"--matches {args.matches} and --deals {args.deals} must be at least 1: that is what the agent plays")
     log, agent = args.run / "log", args.run / "agent.onnx"
     if not log.is_dir():
         raise PageError(f"{args.run} is not the folder of a training run: there is no {log}")
     curves = read_curves(log)
     player = OnnxPlayer(agent)
-    rules = Ruleset.make(player.metadata["rules"][0])
-    losses, matches, deals = losses_part(player, rules, args)
+    rule_sets = [Ruleset.make(header) for header in player.metadata["rules"]]
+    losses, matches, deals = losses_part(player, rule_sets[0], args)
     training = json.dumps(player.metadata["training"], indent=1)
     decisions = max(points[-1][0] for points in curves.values())
     body = [
-        f"<p>{html.escape(str(rules))}, {rules.players} players, {decisions:,} decisions</p>",
+        f"<p>{', '.join(map(title, rule_sets))}: {decisions:,} decisions</p>",
+        *(tournament_part(player, rules, args) for rules in rule_sets),
+        evaluations_part(read_evaluations(args.run)),
         losses,
         *curves_part(curves),
         fold("How it was made", f"<pre>{html.escape(training)}</pre>"),

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import copy
 import os
-import sys
 import time
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -32,10 +31,13 @@ from napoleon_env.notation import BID, MAX_HAND, PASS
 from napoleon_env.observation import HIDDEN_SIZE, observation_bounds
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
-from train import state
+from train import page, state
 from train.command import run
+from train.evaluation import Evaluator
 from train.experience import BIDDING, FAILED, MADE, RUNNING, Batch, Experience, Table, advantages, varying_inputs
+from train.page import write_page
 from train.pool import PastSelves
+from train.processes import run_processes, share
 from train.progress import Reporter
 
 MEASURED = 12
@@ -120,6 +122,8 @@ class Args:
     """Seconds between training states."""
     keep: int = 3
     """How many training states are kept."""
+    eval_every: float = 60.0
+    """Seconds between evaluations against fixed players, of one rule set each; all are evaluated at the end. 0: never."""
     changes: Annotated[tuple[str, ...], tyro.conf.arg(name="set")] = ()
     """Fields of the rule set to change, each as field=value."""
 
@@ -281,24 +285,22 @@ class Trainer:
         if self.args.processes == 1:
             return
         grads = [p.grad for p in self.net.parameters() if p.grad is not None]
-        flat = torch.cat([g.reshape(-1) for g in grads])
-        dist.all_reduce(flat)
-        flat /= self.args.processes
+        flat = share(torch.cat([g.reshape(-1) for g in grads])) / self.args.processes
         for grad, part in zip(grads, flat.split([g.numel() for g in grads]), strict=True):
             grad.copy_(part.view_as(grad))
 
     def least(self, number: int) -> int:
         """The least of a number over all processes."""
-        if self.args.processes == 1:
-            return number
-        shared = torch.tensor(number)
-        dist.all_reduce(shared, dist.ReduceOp.MIN)
-        return int(shared)
+        return int(share(torch.tensor(number), dist.ReduceOp.MIN))
 
     def facts(self, batch: Batch, value: np.ndarray, target: np.ndarray, known: np.ndarray) -> dict[str, float]:
         """What a person watches: is the auction alive, does the critic explain the payoffs."""
         explained = 1 - (target - value)[known].var() / max(target[known].var(), 1e-9)
         return {"explained variance": float(explained)} | auction_facts(batch, self.experience.actions) | deal_facts(batch)
+
+    def decisions(self) -> int:
+        """Decisions of all processes so far."""
+        return self.update * self.decisions_per_update()
 
     def decisions_per_update(self) -> int:
         """Decisions of all processes in one update."""
@@ -398,18 +400,24 @@ def set_budget(trainer: Trainer) -> None:
     trainer.updates = trainer.update + max(0, trainer.least(left))
 
 
+def export(trainer: Trainer) -> Path:
+    """Write the policy as it is now as an agent file, and tell where."""
+    training = trainer.args.as_json() | {"update": trainer.update, "updates": trainer.updates}
+    path = trainer.args.out / "agent.onnx"
+    return save_agent(path, trainer.net, trainer.rule_sets, trainer.args.suit_order, training=training)
+
+
 def work(rank: int, args: Args) -> None:
     """One process from start to end."""
     torch.set_num_threads(1)
-    if args.processes > 1:
-        meeting = args.out / "rendezvous"
-        dist.init_process_group("gloo", init_method=f"file://{meeting.resolve()}", rank=rank, world_size=args.processes)
     trainer = Trainer(args, rank)
     if args.resume:
         state.load_newest(args.out, trainer)
     else:
         set_budget(trainer)
-    with Reporter(trainer) as reporter:
+    every, gone_on_from = args.eval_every if rank == 0 else 0, trainer.decisions() if args.resume else 0
+    evaluator = Evaluator(trainer.rule_sets, every, args.out, gone_on_from)
+    with Reporter(trainer, evaluator) as reporter:
         saved = time.perf_counter()
         while trainer.update < trainer.updates:
             reporter.show(trainer.train_update())
@@ -417,19 +425,20 @@ def work(rank: int, args: Args) -> None:
             if done or trainer.least(int(time.perf_counter() - saved > args.save_every)):
                 state.save(args.out, trainer)
                 saved = time.perf_counter()
-    if rank == 0:
-        save_agent(args.out / "agent.onnx", trainer.net, trainer.rule_sets, args.suit_order, training=args.as_json())
-    if args.processes > 1:
-        dist.barrier()
-        sys.stdout.flush()
-        os._exit(0)  # gloo's threads may abort a process that tears them down after another has gone
+            if evaluator.due() and not done:
+                reporter.tell(evaluator.next(export(trainer), trainer.decisions()))
+        if rank == 0:
+            agent = export(trainer)
+            if every:
+                reporter.tell(evaluator.all(agent, trainer.decisions()))
 
 
-def main(args: Args) -> None:
-    """Train; the agent is `out`/agent.onnx afterwards.
+def train(args: Args) -> Args:
+    """Train; the agent is `out`/agent.onnx afterwards. Returns the arguments, which are the stored ones of a resumed run.
 
     Raises:
         RulesetError, ArgsError, StateError: nothing has been written.
+        LostError: a process was lost; what the last training state holds is not.
     """
     args.rule_sets()  # refused here, before any process is started
     if args.matches * args.steps < LEAST_BATCHES * args.minibatch:
@@ -437,14 +446,21 @@ def main(args: Args) -> None:
             f"matches={args.matches} of steps={args.steps} are too few decisions for minibatch={args.minibatch}: "
             f"an update needs {LEAST_BATCHES} times as many, for the worth of some of them is not known yet"
         )
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "rendezvous").unlink(missing_ok=True)
     if args.resume:
         args = state.resumed_args(args)
+    elif state.complete(args.out):
+        raise ArgsError(f"{args.out} holds training states: go on from them with --resume, or take another --out")
+    args.out.mkdir(parents=True, exist_ok=True)
     if args.processes == 1:
         work(0, args)
     else:
-        torch.multiprocessing.spawn(work, (args,), nprocs=args.processes)
+        run_processes(work, args.processes, args.out / "rendezvous", args)
+    return args
+
+
+def main(args: Args) -> None:
+    """Train, and write the page of the run."""
+    print(write_page(page.Args(train(args).out)))
 
 
 if __name__ == "__main__":

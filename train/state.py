@@ -56,7 +56,7 @@ def save(folder: Path, trainer: Trainer) -> None:
         state = states / f"{trainer.update:08d}"
         shutil.rmtree(state, ignore_errors=True)  # a damaged one, which was passed over
         partial.rename(state)
-        for old in complete(folder)[: -trainer.args.keep]:
+        for old in (*complete(folder)[: -trainer.args.keep], *states.glob("*.partial")):  # left over from a run that was killed
             shutil.rmtree(old)
 
 
@@ -97,11 +97,16 @@ def newest(folder: Path) -> tuple[Path, list[tuple[dict[str, torch.Tensor], dict
 
 
 def resumed_args(args: Args) -> Args:
-    """The arguments of the run in `args.out`, to go on with."""
-    _, parts = newest(args.out)
-    stored = parts[0][1]["args"]
-    known = {f.name for f in fields(args)} - set(KEPT_BY_CALLER)
-    values = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items() if name in known}
+    """The arguments of the run in `args.out`, to go on with.
+
+    Raises:
+        StateError: there is no run, or one with other arguments than this version has.
+    """
+    path, parts = newest(args.out)
+    stored, known = parts[0][1]["args"], {f.name for f in fields(args)}
+    if odd := sorted(known ^ set(stored)):
+        raise StateError(f"{path} is of another version of this script: only one of the two has {', '.join(odd)}")
+    values = {n: tuple(v) if isinstance(v, list) else v for n, v in stored.items() if n not in KEPT_BY_CALLER}
     return type(args)(**values, **{name: getattr(args, name) for name in KEPT_BY_CALLER})
 
 

@@ -164,7 +164,13 @@ def _cell(cell: str, *, first: bool) -> str:
 
 
 def chart(kind: str, values: Any, caption: str = "", figure: str = "") -> str:
-    """A figure that `report.js` draws: "intervals" of rows [name, mean, low, high], or a "curve" of points [x, y]."""
+    """A figure that `report.js` draws.
+
+    Args:
+        kind: "intervals" or "curve".
+        values: rows [name, mean, low, high], or points [x, y]; points [x, y, low, high] have a band around the curve.
+        caption, figure: over it, plain text.
+    """
     data = html.escape(json.dumps(values), quote=True)
     told = f"<figcaption><span>{html.escape(caption)}</span><b>{html.escape(figure)}</b></figcaption>" if caption else ""
     return f'<figure class="chart" data-{kind}="{data}">{told}</figure>'
