@@ -1,7 +1,16 @@
 """The training loop: its numbers before the first step, and that a run goes on as if it had never stopped."""
 
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
 from dataclasses import replace
+from itertools import count
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import get_args
 
 import numpy as np
@@ -9,16 +18,15 @@ import pytest
 import torch
 
 from agents.network import RoleSplit, divergence, log_prob_and_entropy
-from napoleon_env.agent import OnnxPlayer
 from napoleon_env.exact import ExactGame
 from napoleon_env.ruleset import parse_changes
 from train import state
 from train.experience import BIDDING, DECLARER, DEFENDER
-from train.ppo import MEASURED, Args, ArgsError, Samples, Trainer, main, normalise_per_role, set_budget
+from train.ppo import MEASURED, Args, ArgsError, Samples, Trainer, normalise_per_role, set_budget, train
 
 SMALL = Args(
     processes=1, matches=16, steps=32, minibatch=128, width=16, critic_width=16, precision="fp32", save_every=0.0,
-    decisions=6 * 512, seed=3,
+    eval_every=0.0, decisions=6 * 512, seed=3,
 )  # fmt: skip
 
 
@@ -56,26 +64,130 @@ def test_advantages_are_normalised_within_each_role() -> None:
         assert part.std() == pytest.approx(1, abs=1e-4)
 
 
-def test_a_run_that_is_stopped_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:
+MANY = replace(SMALL, explore=0.1, magnet=0.1, past=0.3, past_every=2, rules=("german", "russian"), players=(3, 5))
+"""All that a state must hold."""
+
+
+@pytest.fixture(scope="module")
+def never_killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.set_num_threads(1)
-    small = replace(SMALL, explore=0.1, magnet=0.1, past=0.3, past_every=2, rules=("german", "russian"), players=(3, 5))
-    main(replace(small, out=tmp_path / "whole"))
-    stopped = Trainer(replace(small, out=tmp_path / "halves"), 0)
-    stopped.updates = 6
-    for _ in range(3):
-        stopped.train_update()
-    state.save(tmp_path / "halves", stopped)
-    main(Args(out=tmp_path / "halves", resume=True))
-    whole, halves = parameters(tmp_path / "whole"), parameters(tmp_path / "halves")
-    assert whole.keys() == halves.keys()
-    for name, tensor in whole.items():
-        assert torch.equal(tensor, halves[name]), name
-    assert (tmp_path / "whole/agent.onnx").read_bytes() != b""
-    assert OnnxPlayer(tmp_path / "halves/agent.onnx").metadata["training"]["seed"] == 3
+    folder = tmp_path_factory.mktemp("whole")
+    train(replace(MANY, out=folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def quick_starts() -> ForkServerContext:
+    """Processes that need not import."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["train.ppo"])
+    return context
+
+
+def train_killed_at(args: Args, function: str, call: int) -> None:
+    """Train, in a process that is gone at this call of a function."""
+    place, _, name = function.rpartition(".")
+    owner = resolve_name(place)
+    real, calls = getattr(owner, name), count()
+
+    def deadly(*args: object, **named: object) -> object:
+        if next(calls) == call:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **named)
+
+    setattr(owner, name, deadly)
+    train(args)
+
+
+def same(folder: Path, other: Path) -> None:
+    """The last states of two runs have equal tensors."""
+    first, second = parameters(folder), parameters(other)
+    assert first.keys() == second.keys()
+    for name, tensor in first.items():
+        assert torch.equal(tensor, second[name]), name
+
+
+@pytest.mark.parametrize(
+    ("function", "call"),
+    [
+        ("train.ppo:Trainer.gradient_step", 1),  # there is no state yet
+        ("train.ppo:Trainer.gradient_step", 10),
+        ("train.state.save_file", 3),  # of the fourth state there is a folder without a file
+        ("pathlib:Path.read_bytes", 3),  # … with the tensors alone
+        ("pathlib:Path.rename", 3),  # … all, but not yet in its place
+        ("shutil.rmtree", 4),  # … all in its place, and the oldest not yet dropped
+    ],
+)
+def test_a_run_killed_at_any_moment_and_resumed_equals_one_that_never_was(
+    function: str, call: int, never_killed: Path, quick_starts: ForkServerContext, tmp_path: Path
+) -> None:
+    process = quick_starts.Process(target=train_killed_at, args=(replace(MANY, out=tmp_path), function, call))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    train(replace(MANY, out=tmp_path, resume=bool(state.complete(tmp_path))))
+    same(never_killed, tmp_path)
+    assert len(list((tmp_path / "states").iterdir())) == MANY.keep  # nothing half written is left
+
+
+def test_a_run_killed_again_and_again_equals_one_that_never_was(
+    never_killed: Path, quick_starts: ForkServerContext, tmp_path: Path
+) -> None:
+    rng, states, kills = random.Random(0), list[Path](), 0
+    while True:
+        process = quick_starts.Process(target=train, args=(replace(MANY, out=tmp_path, resume=bool(states)),))
+        process.start()
+        while process.is_alive() and state.complete(tmp_path)[-1:] == states[-1:]:
+            process.join(0.001)
+        if kills < 3:
+            process.join(rng.uniform(0, 0.1))
+            process.kill()
+        process.join()
+        states = state.complete(tmp_path)
+        if process.exitcode == 0:
+            break
+        kills += 1
+    assert kills == 3
+    same(never_killed, tmp_path)
+
+
+def test_two_processes_train_one_network_and_resumed_go_on_as_if_they_had_not_stopped(tmp_path: Path) -> None:
+    two = replace(MANY, processes=2, players=(3,), decisions=4 * 1024)
+    train(replace(two, out=tmp_path / "whole"))
+    train(replace(two, out=tmp_path / "halves"))
+    for path in state.complete(tmp_path / "halves")[1:]:
+        shutil.rmtree(path)  # all that came after the second update is lost
+    train(Args(out=tmp_path / "halves", resume=True))
+    whole, halves = ([tensors for tensors, _ in state.newest(tmp_path / run)[1]] for run in ("whole", "halves"))
+    for rank in range(2):
+        assert whole[rank].keys() == halves[rank].keys()
+        assert all(torch.equal(tensor, halves[rank][name]) for name, tensor in whole[rank].items())
+    learnt = [name for name in whole[0] if name.startswith(("net/", "magnet/", "adam/", "past/"))]
+    assert all(torch.equal(whole[0][name], whole[1][name]) for name in learnt)
+    assert not torch.equal(whole[0]["env/0"], whole[1]["env/0"])  # each has its own matches
+
+
+def test_a_state_of_another_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    train(replace(SMALL, out=tmp_path, decisions=512))
+    path = state.complete(tmp_path)[-1] / "rank0.json"
+    facts = json.loads(path.read_text())
+    args = {("depths" if name == "depth" else name): value for name, value in facts["args"].items()}
+    path.write_text(json.dumps(facts | {"args": args}))
+    with pytest.raises(state.StateError, match="of another version of this script: only one of the two has depth, depths"):
+        train(Args(out=tmp_path, resume=True))
+    path.write_text(json.dumps(facts | {"observation": "0123"}))
+    with pytest.raises(state.StateError, match="is of observation layout 0123"):
+        train(Args(out=tmp_path, resume=True))
+
+
+def test_a_new_run_leaves_the_states_of_another_one_alone(tmp_path: Path) -> None:
+    train(replace(SMALL, out=tmp_path, decisions=512))
+    with pytest.raises(ArgsError, match="holds training states: go on from them with --resume, or take another --out"):
+        train(replace(SMALL, out=tmp_path))
 
 
 def test_a_damaged_state_is_passed_over_with_a_warning(tmp_path: Path) -> None:
-    main(replace(SMALL, out=tmp_path, decisions=3 * 512))
+    train(replace(SMALL, out=tmp_path, decisions=3 * 512))
     newest = state.complete(tmp_path)[-1]
     assert [path.name for path in state.complete(tmp_path)] == ["00000001", "00000002", "00000003"]
     tensors = newest / "rank0.safetensors"
@@ -84,7 +196,7 @@ def test_a_damaged_state_is_passed_over_with_a_warning(tmp_path: Path) -> None:
         path, _ = state.newest(tmp_path)
     assert path.name == "00000002"
     with pytest.warns(UserWarning, match="00000003 is damaged"):
-        main(Args(out=tmp_path, resume=True))  # the damaged one makes room for the one that takes its place
+        train(Args(out=tmp_path, resume=True))  # the damaged one makes room for the one that takes its place
     assert state.newest(tmp_path)[0] == newest
 
 
@@ -97,13 +209,13 @@ def test_the_updates_whose_time_is_measured_learn_too(tmp_path: Path) -> None:
 
 def test_too_few_decisions_for_a_minibatch_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(ArgsError, match="matches=2 of steps=16 are too few decisions for minibatch=64"):
-        main(replace(SMALL, out=tmp_path / "out", matches=2, steps=16, minibatch=64))
+        train(replace(SMALL, out=tmp_path / "out", matches=2, steps=16, minibatch=64))
     assert not (tmp_path / "out").exists()
 
 
 def test_without_a_state_there_is_nothing_to_resume(tmp_path: Path) -> None:
     with pytest.raises(state.StateError, match="start without --resume"):
-        main(Args(out=tmp_path, resume=True))
+        train(Args(out=tmp_path, resume=True))
 
 
 def test_the_magnet_holds_the_policy_back(tmp_path: Path) -> None:
@@ -125,17 +237,9 @@ def test_in_the_smallest_rule_set_the_policy_comes_near_the_equilibrium(tmp_path
     args = Args(
         players=(2,), changes=changes, out=tmp_path, seed=7, processes=1, decisions=40 * 4096, matches=128, steps=32,
         minibatch=256, width=32, critic_width=32, precision="fp32", omit=(), entropy=0.2, entropy_end=0.03, save_every=600.0,
+        eval_every=0.0,
     )  # fmt: skip
-    main(args)
+    train(args)
     game = ExactGame("german", players=2, **parse_changes(changes))
     assert game.nash_conv("random") > 2
     assert game.nash_conv(f"{tmp_path}/agent.onnx:sample=true") < 0.3
-
-
-def test_two_processes_train_one_network(tmp_path: Path) -> None:
-    main(replace(SMALL, out=tmp_path, processes=2, decisions=2 * 1024))
-    path, parts = state.newest(tmp_path)
-    assert path.name == "00000002"
-    first, second = (tensors for tensors, _ in parts)
-    for name, tensor in first.items():
-        assert torch.equal(tensor, second[name]) != (name == "env/0"), name

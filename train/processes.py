@@ -21,6 +21,8 @@ PATIENCE = 20.0
 """Seconds without a sign of life after which a process counts as lost."""
 STARTING = 120.0
 """The same before the first sign: it imports."""
+MOMENT = 5.0
+"""Seconds in which the others of a lost process end by themselves."""
 DEADLOCK = timedelta(minutes=10)
 """What one process waits for another that is alive: it may be compiling, or playing against fixed players."""
 PEER_LOST = 75
@@ -68,7 +70,9 @@ def run_processes(work: Callable[..., None], number: int, meeting: Path, *args: 
 
 def _told(processes: list[Any]) -> str:
     """Which process ended first, and how; those that end for its sake are given a moment to be told apart from it."""
-    wait([process.sentinel for process in processes], 1.0)
+    end = time.monotonic() + MOMENT
+    for process in processes:
+        process.join(max(0.0, end - time.monotonic()))
     codes = {rank: process.exitcode for rank, process in enumerate(processes) if process.exitcode}
     rank = next((rank for rank, code in codes.items() if code != PEER_LOST), None)
     if rank is None:

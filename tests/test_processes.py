@@ -1,0 +1,89 @@
+"""Processes of a run: what they share, and that all end when one is lost, however it is lost."""
+
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from train import processes
+from train.processes import LostError, run_processes, share
+
+
+def add(rank: int, folder: Path) -> None:
+    """Share a number until the end of the test of a loss, or once."""
+    (folder / f"{rank}.pid").write_text(str(os.getpid()))
+    total = share(torch.tensor([1.0 + rank]))
+    (folder / f"{rank}.sum").write_text(str(float(total)))
+
+
+def lose(rank: int, folder: Path, how: str) -> None:
+    """Share numbers without end; one of the processes is lost."""
+    add(rank, folder)
+    if rank == 1:
+        if how == "error":
+            raise RuntimeError("this is a test")
+        os.kill(os.getpid(), signal.Signals[how])
+    while True:
+        share(torch.zeros(1))
+
+
+def forever(rank: int, folder: Path) -> None:
+    """Share one number and stay."""
+    add(rank, folder)
+    time.sleep(600)
+
+
+def pids(folder: Path) -> list[int]:
+    return [int(path.read_text()) for path in folder.glob("*.pid")]
+
+
+def gone(pid: int) -> bool:
+    """No process of this number runs (one that nobody has waited for yet does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_all_processes_share_sums(tmp_path: Path) -> None:
+    run_processes(add, 2, tmp_path / "meeting", tmp_path)
+    assert [(tmp_path / f"{rank}.sum").read_text() for rank in range(2)] == ["3.0", "3.0"]
+    assert all(gone(pid) for pid in pids(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ("SIGKILL", "process 1 of 2 was ended by SIGKILL: go on with --resume"),
+        ("SIGSTOP", "process 1 of 2 has stopped: go on with --resume"),
+        ("error", "process 1 of 2 failed with exit code 1: go on with --resume"),
+    ],
+)
+def test_the_loss_of_a_process_ends_all_with_a_sentence(
+    how: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "PATIENCE", 3.0)
+    with pytest.raises(LostError, match=sentence):
+        run_processes(lose, 2, tmp_path / "meeting", tmp_path, how)
+    assert len(pids(tmp_path)) == 2
+    assert all(gone(pid) for pid in pids(tmp_path))
+
+
+def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
+    first = multiprocessing.get_context("spawn").Process(
+        target=run_processes, args=(forever, 2, tmp_path / "meeting", tmp_path)
+    )  # fmt: skip
+    first.start()
+    while len(list(tmp_path.glob("*.sum"))) < 2:
+        first.join(0.05)
+        assert first.is_alive()
+    first.kill()
+    first.join()
+    end = time.monotonic() + 10
+    while not all(gone(pid) for pid in pids(tmp_path)):
+        assert time.monotonic() < end
+        time.sleep(0.05)
