@@ -1,15 +1,21 @@
 """Self-play experience: whose reward is whose, and what is drawn."""
 
+import copy
+
 import numpy as np
 import pytest
+import torch
 
-from agents.network import Inputs
+from agents.network import ActorCritic, Inputs
 from napoleon_env import Ruleset, VectorEnv
+from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE
 from train.experience import (
     BIDDING,
     DECLARER,
     DEFENDER,
+    LEARNER,
     Experience,
+    Policy,
     Table,
     advantages,
     list_legal,
@@ -17,6 +23,7 @@ from train.experience import (
     sample,
     varying_inputs,
 )
+from train.pool import PastSelves
 
 
 def column(*values: object) -> np.ndarray:
@@ -152,3 +159,54 @@ def test_varying_inputs_leave_out_what_never_changes() -> None:
     assert len(few.hidden) == 52  # the other hand
     assert len(few.actions) == 1 + 4 + 52  # pass, bids 2 to 5, the cards
     assert set(varying_inputs([two], "fixed", ("played",)).observation) < set(few.observation)
+
+
+def test_a_past_self_plays_a_match_to_its_end_as_it_was_when_it_was_frozen() -> None:
+    tables, start = [], 0
+    for rules, players, matches in (("german", 3, 24), ("russian", 4, 8)):  # Russian matches have eight deals
+        env = VectorEnv(rules, num_envs=matches, seed=1, hidden=True, skip_forced=True, players=players)
+        env.reset()
+        tables.append(Table(env, slice(start, start := start + matches), 1.0, False))
+    inputs = varying_inputs([table.env.rules for table in tables], "fixed", ())
+    torch.manual_seed(0)
+    net = ActorCritic(inputs, torch.ones(OBSERVATION_SIZE), torch.ones(HIDDEN_SIZE), 8, 1)
+    asked: list[tuple[int, np.ndarray, np.ndarray]] = []
+
+    @torch.no_grad()
+    def logits_of(rows: np.ndarray, actors: torch.nn.ModuleList | None = None) -> np.ndarray:
+        seen = torch.from_numpy(rows)
+        return net.logits(net.features(seen, seen[:, :0]), actors).numpy()
+
+    class Asked(PastSelves):
+        def policy(self, number: int) -> Policy:
+            chosen = super().policy(number)
+
+            def policy(*given: np.ndarray) -> np.ndarray:
+                asked.append((number, given[0].copy(), chosen(*given)))
+                return asked[-1][2]
+
+            return policy
+
+    past = Asked(0.5, 1, np.random.default_rng(0), logits_of)
+    experience = Experience(tables, inputs, 1, np.random.default_rng(1), past)
+    frozen, begun_with, lasted = {}, experience.owner.copy(), 0
+    for update in range(150):
+        if update % 20 == 0:
+            with torch.no_grad():
+                for parameter in net.actors.parameters():  # the learner changes
+                    parameter += 0.3 * torch.randn_like(parameter)
+            past.add(net)
+            frozen[past.newest] = copy.deepcopy(net.actors)
+        past.turn(experience.owner)
+        over = experience.rollout(logits_of).match_over[0]
+        assert (experience.owner[~over] == begun_with[~over]).all()
+        begun_with[over] = experience.owner[over]
+        assert set(np.unique(begun_with[over])) <= {LEARNER, past.joins}
+        lasted += int(((begun_with > LEARNER) & (begun_with < past.newest)).any(1).sum())
+    assert lasted > 100  # matches went on with a past self that had left the ring of one
+    assert {number for number, _, _ in asked} == set(range(1, past.newest + 1))
+    for number, rows, logits in asked:
+        assert np.array_equal(logits, logits_of(rows, frozen[number]))
+    _, rows, logits = asked[0]
+    assert not np.array_equal(logits_of(rows), logits)
+    assert len(past.actors) < 4  # the others are gone
