@@ -1,8 +1,8 @@
 """A page of a training run: `python -m train.page runs/first` writes runs/first/training.html.
 
-Who wins alone among whom, the agent and the built-in players; how it fared against them while it was trained; what its decisions
-give away against open cards in self-play, by role, where a number leads to the matches in which most was given away; and the
-learning curves of the run's log. A run that has ended has written it.
+Who wins alone among whom, the agent and the built-in players; how it fared against them while it was trained; what its
+decisions give away against open cards in self-play, by role, where a number leads to the matches in which most was given away;
+and the learning curves of the run's log. A run that has ended has written it.
 """
 
 from __future__ import annotations
@@ -156,10 +156,11 @@ def write_page(args: Args) -> Path:
     """Write the page and return its path.
 
     Raises:
-        PageError, AgentError: the folder holds no run, or no match is to be played.
+        PageError, AgentError: the folder holds no run, or nothing is to be played.
     """
-    if args.matches < 1 or args.deals < 1:
-        raise PageError(f"--matches {args.matches} and --deals {args.deals} must be at least 1: that is what the agent plays")
+    for name in ("deals", "matches"):
+        if (number := getattr(args, name)) < 1:
+            raise PageError(f"--{name} {number} must be at least 1: the tables are made of what the agent plays")
     log, agent = args.run / "log", args.run / "agent.onnx"
     if not log.is_dir():
         raise PageError(f"{args.run} is not the folder of a training run: there is no {log}")

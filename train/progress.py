@@ -26,21 +26,24 @@ STEADY = 300.0
 """Seconds over which the time left is estimated: evaluations and states come and go."""
 
 
-def facts_line(figures: dict[str, float]) -> str:
-    """The auction, the deals and the entropies of an update in one line; what did not occur is left out."""
-    told = {
+def told(figures: dict[str, float]) -> list[str]:
+    """The auction and the deals of an update in one line, the entropies in one; what did not occur is left out."""
+    deals = {
         "deals declared": ("deals/declared", "{:.0%}"),
         "made": ("deals/made", "{:.0%}"),
         "calls that pass": ("auction/pass rate", "{:.0%}"),
         "mean bid": ("auction/mean bid", "{:.2f}"),
-        **{f"entropy of {role}": (f"entropy/{role}", "{:.2f}") for role in ROLES},
     }
-    return ", ".join(f"{what} {form.format(figures[name])}" for what, (name, form) in told.items() if name in figures)
+    entropies = {f"entropy of {role}": (f"entropy/{role}", "{:.2f}") for role in ROLES}
+    return [
+        ", ".join(f"{what} {form.format(figures[name])}" for what, (name, form) in line.items() if name in figures)
+        for line in (deals, entropies)
+    ]
 
 
 def bids(figures: dict[str, float]) -> list[tuple[str, float, float]]:
     """The tricks that contracts need, the share of the contracts that need them, and the share of these that are made."""
-    needed = sorted((int(name.split("/")[1]) for name in figures if name.startswith("made/")))
+    needed = sorted(int(name.split("/")[1]) for name in figures if name.startswith("made/"))
     return [(str(n), figures[f"share/{n}"], figures[f"made/{n}"]) for n in needed]
 
 
@@ -69,7 +72,7 @@ class Reporter:
             )  # fmt: skip
             self.task = self.bar.add_task("", total=trainer.updates, completed=trainer.update)
             self.live = Live(get_renderable=self.display, console=self.console, auto_refresh=False)
-            self.told = -LINE_EVERY
+            self.printed = -LINE_EVERY
             if self.console.is_terminal:
                 self.live.start()
         return self
@@ -96,8 +99,8 @@ class Reporter:
         """Show what is known now."""
         if self.console.is_terminal:
             self.live.refresh()
-        elif (now := time.perf_counter()) - self.told >= LINE_EVERY or self.trainer.update == self.trainer.updates:
-            self.told = now
+        elif (now := time.perf_counter()) - self.printed >= LINE_EVERY or self.trainer.update == self.trainer.updates:
+            self.printed = now
             self.console.print(self.line(), soft_wrap=True, highlight=False, markup=False)
 
     def line(self) -> str:
@@ -107,15 +110,15 @@ class Reporter:
             f"{self.trainer.update:,}/{self.trainer.updates:,} updates",
             f"{'?' if left is None else timedelta(seconds=int(left))} left",
             f"{self.speed():,.0f} decisions a second",
-            facts_line(self.figures),
-            ", ".join(f"of {needed} {made:.0%}" for needed, _, made in bids(self.figures)),
+            *told(self.figures),
+            ", ".join(f"made of {needed}s {made:.0%}" for needed, _, made in bids(self.figures)),
             *(f"{rules} against {player} {evaluation}" for (rules, player), evaluation in self.latest.items()),
         ]
         return "; ".join(part for part in parts if part)
 
     def display(self) -> Group:
         """All as a small table under a bar."""
-        parts: list[Any] = [self.bar.get_renderable(), f"{self.speed():,.0f} decisions a second", facts_line(self.figures)]
+        parts: list[Any] = [self.bar.get_renderable(), f"{self.speed():,.0f} decisions a second", *told(self.figures)]
         if found := bids(self.figures):
             table = Table("tricks needed", *(needed for needed, _, _ in found), box=None, pad_edge=False)
             table.add_row("share of contracts", *(f"{share:.0%}" for _, share, _ in found))
