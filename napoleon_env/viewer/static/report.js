@@ -33,16 +33,19 @@ function intervals(rows, width) {
 
 // A line through points [x, y], or [x, y, low, high] with the interval as a band and a line at zero.
 function curve(points) {
-  const width = 320, height = 150, left = 42, bottom = 20;
+  const width = 320, height = 150, left = 50, right = 16, bottom = 20;
   const banded = points[0].length > 2;
   const [x0, x1] = span(points.map(([x]) => x)), [y0, y1] = span([...(banded ? [0] : []), ...points.flatMap(([, ...ys]) => ys)]);
-  const at = ([x, y]) => `${(left + ((x - x0) / (x1 - x0)) * (width - left - 8)).toFixed(1)} ${(height - bottom - ((y - y0) / (y1 - y0)) * (height - bottom - 10)).toFixed(1)}`;
+  const at = ([x, y]) => `${(left + ((x - x0) / (x1 - x0)) * (width - left - right)).toFixed(1)} ${(height - bottom - ((y - y0) / (y1 - y0)) * (height - bottom - 10)).toFixed(1)}`;
   const rows = ticks(y0, y1, 4).map((y) => [svg("path", { class: "grid", d: `M${at([x0, y])}L${at([x1, y])}` }), svg("text", { x: left - 5, y: Number(at([x0, y]).split(" ")[1]) + 4, "text-anchor": "end" }, short(y))]);
-  const columns = ticks(x0, x1, 4).map((x) => svg("text", { x: at([x, y0]).split(" ")[0], y: height - 4, "text-anchor": "middle" }, short(x)));
+  const columns = ticks(x0, x1, 4).filter((x, i, all) => short(x) !== short(all[i - 1] ?? NaN)).map((x) => svg("text", { x: at([x, y0]).split(" ")[0], y: height - 4, "text-anchor": "middle" }, short(x)));
   const told = `${short(points[0][1])} → ${short(points.at(-1)[1])}`;
   const edge = [...points.map(([x, , low]) => [x, low]), ...points.map(([x, , , high]) => [x, high]).reverse()];
   const band = banded && [svg("path", { class: "band", d: `M${edge.map(at).join("L")}Z` }), svg("path", { class: "zero", d: `M${at([x0, 0])}L${at([x1, 0])}` })];
-  const dots = banded && points.map((point) => svg("circle", { class: "mean", cx: at(point).split(" ")[0], cy: at(point).split(" ")[1], r: 2.5 }));
+  const dots = banded && points.flatMap(([x, y, low, high]) => {
+    const [[cx, cy], [, y1], [, y2]] = [y, low, high].map((value) => at([x, value]).split(" "));
+    return [svg("line", { class: "whisker", x1: cx, x2: cx, y1, y2 }), svg("circle", { class: "mean", cx, cy, r: 2.5 })];
+  });
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told }, rows.flat(), columns, band, dots, svg("path", { class: "line", d: `M${points.map(at).join("L")}` }));
 }
 
