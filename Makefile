@@ -11,9 +11,9 @@ GROUPS := main agilerl benchmarl
 .PHONY: demo test test-adapters test-viewer lint install clean
 
 demo: $(VENV)/installed  ## Train German four-handed for MINUTES, then play the result against the built-in players.
+	rm -rf runs/demo
 	$(BIN)/python -m train.ppo --rules german --players 4 --minutes $(MINUTES) --out runs/demo
 	$(BIN)/napoleon tournament --rules german --players runs/demo/agent.onnx,rule,random --deals $(DEALS) --html runs/demo/tournament.html
-	$(BIN)/python -m train.page runs/demo
 	@echo "The agent is runs/demo/agent.onnx, the tournament runs/demo/tournament.html, the training runs/demo/training.html"
 	@echo "Sit down with it: $(BIN)/napoleon play --players human,runs/demo/agent.onnx,rule,counting"
 
