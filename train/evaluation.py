@@ -15,7 +15,7 @@ from napoleon_env.tournament import run_tournament
 
 PLAYERS = ("rule", "counting")
 """Whom the policy meets."""
-DEALS = 240
+DEALS = 600
 """Of an evaluation: each number of players divides it."""
 SEED = 20
 """Of these deals; a tournament of another seed is not biased by what was chosen by evaluations."""

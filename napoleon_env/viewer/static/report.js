@@ -38,7 +38,8 @@ function curve(points) {
   const [x0, x1] = span(points.map(([x]) => x)), [y0, y1] = span([...(banded ? [0] : []), ...points.flatMap(([, ...ys]) => ys)]);
   const at = ([x, y]) => `${(left + ((x - x0) / (x1 - x0)) * (width - left - right)).toFixed(1)} ${(height - bottom - ((y - y0) / (y1 - y0)) * (height - bottom - 10)).toFixed(1)}`;
   const rows = ticks(y0, y1, 4).map((y) => [svg("path", { class: "grid", d: `M${at([x0, y])}L${at([x1, y])}` }), svg("text", { x: left - 5, y: Number(at([x0, y]).split(" ")[1]) + 4, "text-anchor": "end" }, short(y))]);
-  const columns = ticks(x0, x1, 4).filter((x, i, all) => short(x) !== short(all[i - 1] ?? NaN)).map((x) => svg("text", { x: at([x, y0]).split(" ")[0], y: height - 4, "text-anchor": "middle" }, short(x)));
+  const one = points.every(([x]) => x === points[0][0]);
+  const columns = (one ? [points[0][0]] : ticks(x0, x1, 4)).map((x) => svg("text", { x: at([x, y0]).split(" ")[0], y: height - 4, "text-anchor": "middle" }, short(x)));
   const told = `${short(points[0][1])} → ${short(points.at(-1)[1])}`;
   const edge = [...points.map(([x, , low]) => [x, low]), ...points.map(([x, , , high]) => [x, high]).reverse()];
   const band = banded && [svg("path", { class: "band", d: `M${edge.map(at).join("L")}Z` }), svg("path", { class: "zero", d: `M${at([x0, 0])}L${at([x1, 0])}` })];
