@@ -309,7 +309,7 @@ def test_a_number_of_a_training_run_leads_to_the_deals_that_explain_it(tmp_path:
     for size, scheme in ((DESKTOP, "dark"), (PHONE, "light")):
         page = open_page(file.as_uri(), size, color_scheme=scheme, reduced_motion="reduce")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.locator("[data-curve] svg").count() == 2
+        assert page.locator("[data-curve] svg").count() == 3
         accessible(page)
         page.locator("[data-deals]").first.click()
         expect(page.locator("#deals .table")).to_be_visible()
