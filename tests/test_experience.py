@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.network import ActorCritic, Inputs
+from agents.network import ROLE_COLUMNS, ActorCritic, Inputs
 from napoleon_env import Ruleset, VectorEnv
 from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE
 from train.experience import (
@@ -210,3 +210,10 @@ def test_a_past_self_plays_a_match_to_its_end_as_it_was_when_it_was_frozen() -> 
     _, rows, logits = asked[0]
     assert not np.array_equal(logits_of(rows), logits)
     assert len(past.actors) < 4  # the others are gone
+
+
+def test_what_tells_the_role_is_seen_even_where_all_choices_are_calls() -> None:
+    one_card = Ruleset.make("german", players=3, suits=2, lowest_rank="K", hand_size=1, min_bid=1, max_void_deals=1)
+    inputs = varying_inputs([one_card], "fixed", ())
+    assert set(ROLE_COLUMNS) < set(inputs.observation)
+    assert inputs.actions == (0, 1)  # pass, bid 1

@@ -248,6 +248,7 @@ def roles(observation: np.ndarray) -> np.ndarray:
 def varying_inputs(rule_sets: list[Ruleset], suit_order: str, omit: tuple[str, ...], decisions: int = 20_000) -> Inputs:
     """Columns that take more than one value, and actions that are legal, somewhere in random play of these rule sets.
 
+    Those that tell the role are there in any case: networks are chosen by them, even where all choices are calls.
     `omit` names features that are left out all the same.
     """
     low, high = np.full(OBSERVATION_SIZE, 127), np.full(OBSERVATION_SIZE, -128)
@@ -267,6 +268,7 @@ def varying_inputs(rule_sets: list[Ruleset], suit_order: str, omit: tuple[str, .
     columns = set(np.flatnonzero(low != high))
     for name in omit:
         columns -= set(range(_ROWS[name]["start"], _ROWS[name]["stop"]))
+    columns |= set(ROLE_COLUMNS)
     hidden_seen[: _ROWS["hand"]["stop"]] = False  # the seat's own hand is in the observation
     as_ints = (tuple(int(i) for i in sorted(ids)) for ids in (columns, np.flatnonzero(hidden_seen), np.flatnonzero(legal)))
     return Inputs(*as_ints)
