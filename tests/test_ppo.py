@@ -207,6 +207,11 @@ def test_the_updates_whose_time_is_measured_learn_too(tmp_path: Path) -> None:
     assert [group["lr"] for group in trainer.optimizer.param_groups] == [SMALL.lr]
 
 
+def test_a_run_of_no_more_than_these_updates_can_be_resumed(tmp_path: Path) -> None:
+    main(replace(SMALL, out=tmp_path, decisions=0, minutes=0.001))
+    assert [path.name for path in state.complete(tmp_path)] == [f"{1 + MEASURED:08d}"]
+
+
 def test_too_few_decisions_for_a_minibatch_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(ArgsError, match="matches=2 of steps=16 are too few decisions for minibatch=64"):
         train(replace(SMALL, out=tmp_path / "out", matches=2, steps=16, minibatch=64))

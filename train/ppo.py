@@ -421,12 +421,12 @@ def work(rank: int, args: Args) -> None:
         saved = time.perf_counter()
         while trainer.update < trainer.updates:
             reporter.show(trainer.train_update())
-            done = trainer.update == trainer.updates
-            if done or trainer.least(int(time.perf_counter() - saved > args.save_every)):
+            if trainer.least(int(time.perf_counter() - saved > args.save_every)):
                 state.save(args.out, trainer)
                 saved = time.perf_counter()
-            if evaluator.due() and not done:
+            if evaluator.due() and trainer.update < trainer.updates:
                 reporter.tell(evaluator.next(export(trainer), trainer.decisions()))
+        state.save(args.out, trainer)  # though the updates whose time was measured have been all
         if rank == 0:
             agent = export(trainer)
             if every:
