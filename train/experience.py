@@ -116,6 +116,8 @@ class Table:
     """Of its payoffs."""
     relative: bool
     """Whether a seat is rewarded by how its payoff compares."""
+    team: bool = False
+    """Whether the learner's seats stand together: what the guests lose is the reward of each."""
 
 
 class Experience:
@@ -153,6 +155,9 @@ class Experience:
             needed=np.zeros(shape, np.int8),
         )
         self.owner = np.full((self.n, self.players), LEARNER)
+        for table in tables:
+            players = table.env.rules.players
+            self.owner[table.rows, :players] = self.guests.seat(players, table.env.num_envs)
         self.seconds = dict.fromkeys(("environment", "inference"), 0.0)
 
     def rollout(self, logits_of: Callable[[np.ndarray], np.ndarray], explore: float = 0.0) -> Batch:
@@ -211,11 +216,13 @@ class Experience:
             before = env.observation[:, _CONTRACT]
             env.step(taken[rows])
             reward = env.payoffs.astype(np.float32) * table.scale
-            batch.reward[t, rows, : env.rules.players] = relative_payoffs(reward) if table.relative else reward
+            reward = relative_payoffs(reward) if table.relative else reward
+            owner = self.owner[rows, : env.rules.players]
+            batch.reward[t, rows, : env.rules.players] = losses_of_guests(reward, owner) if table.team else reward
             over = batch.match_over[t, rows] = env.terminated | env.truncated
             batch.ended[t, rows], batch.needed[t, rows] = how_deals_ended(before, batch.seat[t, rows], env)
             if begun := int(over.sum()):
-                self.owner[rows, : env.rules.players][over] = self.guests.seat(env.rules.players, begun)
+                owner[over] = self.guests.seat(env.rules.players, begun)
 
 
 def how_deals_ended(before: np.ndarray, seat: np.ndarray, env: VectorEnv) -> tuple[np.ndarray, np.ndarray]:
@@ -237,6 +244,11 @@ def relative_payoffs(payoffs: np.ndarray) -> np.ndarray:
     """Each seat's payoff minus the mean of the others', along the last axis."""
     others = payoffs.shape[-1] - 1
     return payoffs - (payoffs.sum(-1, keepdims=True) - payoffs) / others
+
+
+def losses_of_guests(reward: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """What the guests of each match lose together, [n, 1]; `reward` and who has each seat are [n, players]."""
+    return -(reward * (owner != LEARNER)).sum(-1, keepdims=True)
 
 
 def roles(observation: np.ndarray) -> np.ndarray:

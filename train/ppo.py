@@ -34,7 +34,7 @@ from napoleon_env.vector_env import VectorEnv
 from train import page, state
 from train.command import run
 from train.evaluation import Evaluator
-from train.experience import BIDDING, FAILED, MADE, RUNNING, Batch, Experience, Table, advantages, varying_inputs
+from train.experience import BIDDING, FAILED, MADE, RUNNING, Batch, Experience, Guests, Table, advantages, varying_inputs
 from train.page import write_page
 from train.pool import PastSelves
 from train.processes import run_processes, share
@@ -165,7 +165,7 @@ class Trainer:
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=args.lr, eps=1e-5, fused=True)
         self.rng = np.random.default_rng([args.seed, rank])
         self.past = PastSelves(args.past, 8, np.random.default_rng([args.seed, rank, 1]), self.logits_of)
-        self.experience = Experience(self.lay_tables(), inputs, args.steps, self.rng, self.past)
+        self.experience = Experience(self.lay_tables(), inputs, args.steps, self.rng, self.guests())
         self.update, self.updates = 0, 0
         self.seconds = dict.fromkeys(("environment", "inference", "critic", "update"), 0.0)
 
@@ -179,9 +179,17 @@ class Trainer:
                 suit_order=args.suit_order, hidden=True, skip_forced=True, check=False,
             )  # fmt: skip
             env.reset()
-            relative = (fitting_reward(rules) if args.reward == "auto" else args.reward) == "relative"
-            tables.append(Table(env, slice(start, stop), reward_scale(rules), relative))
+            tables.append(self.lay_table(env, slice(start, stop)))
         return tables
+
+    def lay_table(self, env: VectorEnv, rows: slice) -> Table:
+        """The matches of one rule set, and what is learnt from there."""
+        relative = (fitting_reward(env.rules) if self.args.reward == "auto" else self.args.reward) == "relative"
+        return Table(env, rows, reward_scale(env.rules), relative)
+
+    def guests(self) -> Guests:
+        """Who else sits at the tables."""
+        return self.past
 
     def autocast(self) -> torch.autocast:
         """Hidden layers in bfloat16, if asked for."""
@@ -407,10 +415,10 @@ def export(trainer: Trainer) -> Path:
     return save_agent(path, trainer.net, trainer.rule_sets, trainer.args.suit_order, training=training)
 
 
-def work(rank: int, args: Args) -> None:
+def work(rank: int, args: Args, make: type[Trainer]) -> None:
     """One process from start to end."""
     torch.set_num_threads(1)
-    trainer = Trainer(args, rank)
+    trainer = make(args, rank)
     if args.resume:
         state.load_newest(args.out, trainer)
     else:
@@ -433,8 +441,12 @@ def work(rank: int, args: Args) -> None:
                 reporter.tell(evaluator.all(agent, trainer.decisions()))
 
 
-def train(args: Args) -> Args:
+def train(args: Args, make: type[Trainer] = Trainer) -> Args:
     """Train; the agent is `out`/agent.onnx afterwards. Returns the arguments, which are the stored ones of a resumed run.
+
+    Args:
+        args: what the run is.
+        make: the loop of each process, where it is a variant.
 
     Raises:
         RulesetError, ArgsError, StateError: nothing has been written.
@@ -452,9 +464,9 @@ def train(args: Args) -> Args:
         raise ArgsError(f"{args.out} holds training states: go on from them with --resume, or take another --out")
     args.out.mkdir(parents=True, exist_ok=True)
     if args.processes == 1:
-        work(0, args)
+        work(0, args, make)
     else:
-        run_processes(work, args.processes, args.out / "rendezvous", args)
+        run_processes(work, args.processes, args.out / "rendezvous", args, make)
     return args
 
 
