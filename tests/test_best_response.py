@@ -18,6 +18,7 @@ from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE, true_action
 from napoleon_env.roster import make_player
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
+from train import state
 from train.best_response import AGENT, Args, Frozen, Responder, main
 from train.experience import LEARNER, losses_of_guests, varying_inputs
 from train.ppo import ArgsError
@@ -32,8 +33,9 @@ def make_agent(path: Path, rules: Ruleset, suit_order: str = "canonical") -> str
     torch.manual_seed(1)
     inputs = varying_inputs([rules], suit_order, ())
     net = ActorCritic(inputs, torch.ones(OBSERVATION_SIZE), torch.ones(HIDDEN_SIZE), width=16)
-    with torch.no_grad():
-        net.actors[0].last.weight.mul_(100)
+    for name, parameter in net.actors.named_parameters():
+        if name.endswith("last.weight"):
+            parameter.data *= 100
     return str(save_agent(path, net, [rules], suit_order, training={}))
 
 
@@ -86,6 +88,23 @@ def test_as_a_team_it_takes_most_of_what_the_agent_can_be_made_to_lose_and_no_mo
     assert gain["mean"] == pytest.approx(true_gain, abs=gain["high"] - gain["low"])  # four standard errors
     assert 0.7 * best < gain["mean"]
     assert gain["low"] < best
+
+
+def test_a_resumed_run_goes_on_against_the_same_agent_and_ends_the_same(tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    agent = make_agent(tmp_path / "weak.onnx", Ruleset.make("german", players=3))
+    args = replace(small(tmp_path / "whole", agent, "team", 3, ()), decisions=4 * 4096, deals=20)
+    main(args)
+    stopped = Responder(replace(args, out=tmp_path / "halves"), 0)
+    stopped.updates = 4
+    for _ in range(2):
+        stopped.train_update()
+    state.save(tmp_path / "halves", stopped)
+    main(Args(against="left to the state", out=tmp_path / "halves", resume=True))
+    whole, halves = (json.loads((tmp_path / out / "best_response.json").read_text()) for out in ("whole", "halves"))
+    assert whole["gains"] == halves["gains"]
+    tensors = [state.newest(tmp_path / out)[1][0][0] for out in ("whole", "halves")]
+    assert all(torch.equal(tensor, tensors[1][name]) for name, tensor in tensors[0].items())
 
 
 def most_lost(agent: str, rules: Ruleset, seat: int, dealer: int) -> float:

@@ -208,7 +208,7 @@ def test_the_updates_whose_time_is_measured_learn_too(tmp_path: Path) -> None:
 
 
 def test_a_run_of_no_more_than_these_updates_can_be_resumed(tmp_path: Path) -> None:
-    main(replace(SMALL, out=tmp_path, decisions=0, minutes=0.001))
+    train(replace(SMALL, out=tmp_path, decisions=0, minutes=0.001))
     assert [path.name for path in state.complete(tmp_path)] == [f"{1 + MEASURED:08d}"]
 
 

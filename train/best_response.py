@@ -137,7 +137,7 @@ def main(args: Args) -> None:
     frozen_agent(args)
     if args.past:
         raise ppo.ArgsError(f"past={args.past:g} is not for best responses: no seat is left for a past self")
-    ppo.main(args, Responder)
+    ppo.train(args, Responder)
     facts = state.newest(args.out)[1][0][1]
     found: dict[str, Any] = {
         "command": shlex.join(["python", "-m", "train.best_response", *sys.argv[1:]]),

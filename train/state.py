@@ -12,7 +12,7 @@ import warnings
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -22,6 +22,8 @@ from napoleon_env.observation import DIGEST
 
 if TYPE_CHECKING:
     from train.ppo import Args, Trainer
+
+ArgsType = TypeVar("ArgsType", bound="Args")
 
 KEPT_BY_CALLER = ("out", "resume")
 """Arguments that a resumed run takes from its own command line; all others come from the state."""
@@ -96,8 +98,8 @@ def newest(folder: Path) -> tuple[Path, list[tuple[dict[str, torch.Tensor], dict
     raise StateError(f"no training state in {folder / 'states'}: start without --resume")
 
 
-def resumed_args(args: Args) -> Args:
-    """The arguments of the run in `args.out`, to go on with.
+def resumed_args(args: ArgsType) -> ArgsType:
+    """The arguments of the run in `args.out`, to go on with, of the type of `args`.
 
     Raises:
         StateError: there is no run, or one with other arguments than this version has.
