@@ -15,9 +15,9 @@ from typing import Annotated
 
 import numpy as np
 import tyro
-from rich.console import Console
 from rich.table import Table
 
+from napoleon_env.console import print_table
 from napoleon_env.notation import shown
 from napoleon_env.roster import make_player
 from napoleon_env.ruleset import Ruleset, parse_changes
@@ -99,7 +99,7 @@ def main(args: Args) -> None:
     table = Table("player", *(f"{role} loses a decision" for role in ROLES), box=None, pad_edge=False, header_style="bold")
     for spec, mine in found.items():
         table.add_row(spec, *(f"{loss.mean:.3f} ± {loss.half_width:.3f}" for loss in mine.values()))
-    Console().print(table)
+    print_table(table)
 
 
 if __name__ == "__main__":
