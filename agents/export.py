@@ -55,7 +55,7 @@ def _add_layers(graph: _Graph, x: str, layers: Iterable[nn.Module]) -> str:
     for layer in layers:
         if isinstance(layer, nn.Linear):
             bias = layer.weight.new_zeros(layer.out_features) if layer.bias is None else layer.bias
-            parameters = [graph.constant(p.detach().cpu().float().numpy(), np.float32) for p in (layer.weight, bias)]
+            parameters = [graph.constant(p.float().numpy(force=True), np.float32) for p in (layer.weight, bias)]
             x = graph.add("Gemm", x, *parameters, transB=1)
             if isinstance(layer, RoleHeads):
                 x = _add_choice(graph, x, seen)
@@ -80,7 +80,7 @@ def _actor_graph(net: ActorCritic) -> tuple[_Graph, str]:
     graph = _Graph()
     columns = graph.constant(net.inputs.observation, np.int64)
     x = graph.add("Cast", graph.add("Gather", "observation", columns, axis=1), to=TensorProto.FLOAT)
-    x = graph.add("Mul", x, graph.constant(net.scale[: net.n_seen].numpy(), np.float32))
+    x = graph.add("Mul", x, graph.constant(net.scale[: net.n_seen].numpy(force=True), np.float32))
     towers = [
         _add_layers(graph, x, [*(part for layer in tower.hidden for part in (layer, nn.ReLU())), tower.last])
         for tower in net.actors

@@ -16,6 +16,7 @@ from napoleon_env.agent import OnnxPlayer
 from napoleon_env.belief import CANDIDATES, sample_worlds
 from napoleon_env.match import View
 from napoleon_env.notation import N_CARDS, PLAY, shown
+from napoleon_env.roster import parse_spec
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.search import Decision, EpimcPlayer, SearchError
 from napoleon_env.solver import DEFAULT_MEMORY
@@ -27,13 +28,13 @@ class GuidedPlayer(EpimcPlayer):
     """An agent that looks ahead in the play.
 
     Args:
-        agent: path of an agent file.
+        agent: an agent file, or the name of a released agent.
         worlds, time_ms, memory, inner: as for `EpimcPlayer`; cards are open at once by default.
         candidates: worlds drawn for each that is kept by its likelihood.
         prior: what a factor of e in the agent's probability of a card counts for, in stakes.
 
     Raises:
-        AgentError: there is no such agent.
+        RosterError, AgentError: there is no such agent.
         SearchError, SolverError: an option out of range.
     """
 
@@ -49,7 +50,10 @@ class GuidedPlayer(EpimcPlayer):
         memory: int = DEFAULT_MEMORY,
     ) -> None:
         super().__init__(worlds=worlds, time_ms=time_ms, inner=inner, memory=memory)
-        self.agent = OnnxPlayer(agent)
+        spec = parse_spec(agent)
+        if spec.kind != "agent" or spec.options:
+            raise SearchError(f"agent={shown(agent)} must be an agent file or the name of a released agent")
+        self.agent = OnnxPlayer(spec.name)
         if isinstance(prior, bool) or not isinstance(prior, (int, float)) or not 0 <= prior <= 100:
             raise SearchError(f"prior={shown(prior)} must be a number from 0 to 100")
         self.candidates, self.prior = candidates, float(prior)

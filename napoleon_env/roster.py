@@ -3,6 +3,7 @@
 A spec is one of
 
     random  rule  counting  human  pimc  epimc  guided  split    a player of this package (`BUILT_IN`)
+    universal  german                  an agent that comes with this package (`RELEASED`, agents/released)
     path/agent.onnx                    an agent file (`agent.OnnxPlayer`)
     package.module:name, path/file.py:name    Python of yours, see below
     cmd:program argument ...           a program in any language (the protocol is in `external`)
@@ -58,6 +59,9 @@ BUILT_IN: Final[dict[str, tuple[str, str]]] = {
 }
 """Where the players of this package are; imported only when asked for."""
 
+RELEASED: Final = ("universal", "german")
+"""Agents that come with this package; each has a card, agents/released/NAME.md."""
+
 PARTS: Final = ("bidding", "declarer", "defender")
 """Options that name a player of whom another is made (`split.SplitPlayer`)."""
 
@@ -65,6 +69,7 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _FORMS: Final = (
     ("program", re.compile(r"cmd:(?P<name>.*)", re.DOTALL)),
     ("built-in", re.compile(rf"(?P<name>{'|'.join(BUILT_IN)})(?::(?P<options>.*))?", re.DOTALL)),
+    ("released", re.compile(rf"(?P<name>{'|'.join(RELEASED)})(?::(?P<options>.*))?", re.DOTALL)),
     ("agent", re.compile(r"(?P<name>.+\.onnx)(?::(?P<options>.*))?", re.DOTALL)),
     ("file", re.compile(rf"(?P<name>.+\.py):(?P<attribute>{_NAME}(?:\.{_NAME})*)(?::(?P<options>.*))?", re.DOTALL)),
     (
@@ -73,7 +78,7 @@ _FORMS: Final = (
     ),
 )
 _KINDS: Final = (
-    f"there are {', '.join(BUILT_IN)}, an agent file (path.onnx), Python (package.module:name or path.py:name) "
+    f"there are {', '.join((*BUILT_IN, *RELEASED))}, an agent file (path.onnx), Python (package.module:name or path.py:name) "
     "and a program (cmd:program argument ...)"
 )
 
@@ -104,8 +109,17 @@ def parse_spec(text: str) -> Spec:
     for kind, form in _FORMS:
         if match := form.fullmatch(text.strip()):
             parts = match.groupdict()
+            if kind == "released":
+                kind, parts["name"] = "agent", str(released_agent(parts["name"]))
             return Spec(text.strip(), kind, parts["name"], parts.get("attribute") or "", _options(text, parts.get("options")))
     raise RosterError(f"player {shown(text)} does not exist: {_KINDS}")
+
+
+def released_agent(name: str) -> Path:
+    """The file of an agent that comes with this package: inside it where it is installed, in agents/ where it is developed."""
+    package = Path(__file__).parent
+    inside = package / "released" / f"{name}.onnx"
+    return inside if inside.exists() else package.parent / "agents" / "released" / f"{name}.onnx"
 
 
 def split_specs(text: str) -> list[str]:

@@ -11,13 +11,14 @@ from itertools import count
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 import torch
 
 from agents.network import RoleSplit, divergence, log_prob_and_entropy
+from napoleon_env.agent import OnnxPlayer
 from napoleon_env.exact import ExactGame
 from napoleon_env.ruleset import parse_changes
 from train import state
@@ -216,6 +217,30 @@ def test_too_few_decisions_for_a_minibatch_are_refused_before_anything_is_writte
     with pytest.raises(ArgsError, match="matches=2 of steps=16 are too few decisions for minibatch=64"):
         train(replace(SMALL, out=tmp_path / "out", matches=2, steps=16, minibatch=64))
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"device": "gpu"}, "device='gpu' must be cpu, cuda or cuda:N"),
+        ({"device": "cuda:99"}, "device=cuda:99 is not there: "),
+        ({"matches": 8, "steps": 32, "players": (2, 3, 4), "rules": ("german", "english", "russian")}, "matches=8 are fewer"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_anything_is_written(change: dict[str, Any], why: str, tmp_path: Path) -> None:
+    with pytest.raises(ArgsError, match=why):
+        train(replace(SMALL, out=tmp_path / "out", **change))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+def test_networks_on_a_cuda_device_are_trained_resumed_and_exported(tmp_path: Path) -> None:
+    small = replace(SMALL, out=tmp_path, device="cuda", precision="bf16", past=0.2, past_every=1, magnet=0.1)
+    train(small)
+    assert all(x.isfinite().all() for x in parameters(tmp_path).values())
+    shutil.rmtree(state.complete(tmp_path)[-1])
+    train(Args(out=tmp_path, resume=True))
+    assert OnnxPlayer(tmp_path / "agent.onnx").metadata["training"]["device"] == "cuda"
 
 
 def test_without_a_state_there_is_nothing_to_resume(tmp_path: Path) -> None:

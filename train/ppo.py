@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from agents.export import save_agent
 from agents.network import ROLES, ActorCritic, RoleSplit, divergence, log_prob_and_entropy
-from napoleon_env.notation import BID, MAX_HAND, PASS
+from napoleon_env.notation import BID, MAX_HAND, PASS, shown
 from napoleon_env.observation import HIDDEN_SIZE, observation_bounds
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
@@ -116,6 +116,8 @@ class Args:
     """Weight of the critic's squared error."""
     grad_norm: float = 0.5
     """Bound on the norm of the gradient."""
+    device: str = "cpu"
+    """Where the networks are: cpu, cuda or cuda:N. Matches are always played on the CPU."""
     precision: Literal["bf16", "fp32"] = "bf16"
     """Type of the hidden layers; parameters stay float32."""
     save_every: float = 60.0
@@ -151,7 +153,7 @@ class Trainer:
     def __init__(self, args: Args, rank: int) -> None:
         self.args, self.rank = args, rank
         self.rule_sets = args.rule_sets()
-        self.dtype = torch.bfloat16 if args.precision == "bf16" else torch.float32
+        self.device, self.dtype = torch.device(args.device), torch.bfloat16 if args.precision == "bf16" else torch.float32
         torch.manual_seed(args.seed)
         inputs = varying_inputs(self.rule_sets, args.suit_order, args.omit)
         if args.critic == "public":
@@ -160,7 +162,7 @@ class Trainer:
         scale = 1.0 / torch.from_numpy(np.maximum(np.abs(low), np.abs(high)).astype(np.float32))
         self.net = ActorCritic(
             inputs, scale, torch.ones(HIDDEN_SIZE), args.width, args.depth, args.critic_width, args.roles
-        )  # fmt: skip
+        ).to(self.device)  # fmt: skip
         self.magnet = copy.deepcopy(self.net.actors).requires_grad_(False)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=args.lr, eps=1e-5, fused=True)
         self.rng = np.random.default_rng([args.seed, rank])
@@ -193,20 +195,20 @@ class Trainer:
 
     def autocast(self) -> torch.autocast:
         """Hidden layers in bfloat16, if asked for."""
-        return torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.args.precision == "bf16")
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.args.precision == "bf16")
 
     @torch.no_grad()
     def logits_of(self, observation: np.ndarray, actors: nn.ModuleList | None = None) -> np.ndarray:
         """The policy in numpy, for the rollout; of an earlier state's `actors`, if given."""
-        seen = torch.from_numpy(observation)
+        seen = torch.from_numpy(observation).to(self.device)
         with self.autocast():
-            return self.net.logits(self.net.features(seen, seen[:, :0], self.dtype), actors).numpy()
+            return self.net.logits(self.net.features(seen, seen[:, :0], self.dtype), actors).numpy(force=True)
 
     @torch.no_grad()
     def values_of(self, features: Tensor) -> np.ndarray:
         """The critic on a whole batch, float32 [T * N]."""
         with self.autocast():
-            return torch.cat([self.net.value(part) for part in features.split(8192)]).numpy()
+            return torch.cat([self.net.value(part) for part in features.split(8192)]).numpy(force=True)
 
     def train_update(self) -> dict[str, float]:
         """One rollout and the gradient steps on it."""
@@ -220,7 +222,7 @@ class Trainer:
         self.past.turn(self.experience.owner)
         batch = self.experience.rollout(self.logits_of, args.explore * (1 - progress))
         start = clock()
-        seen, secret = (torch.from_numpy(x.reshape(-1, x.shape[-1])) for x in (batch.observation, batch.hidden))
+        seen, secret = (torch.from_numpy(x.reshape(-1, x.shape[-1])).to(self.device) for x in (batch.observation, batch.hidden))
         features = self.net.features(seen, secret, self.dtype)
         value = self.values_of(features).reshape(batch.seat.shape)
         advantage, known = advantages(batch.reward, batch.match_over, batch.seat, value, batch.foreign, args.decay)
@@ -385,11 +387,11 @@ class Samples:
 
     def __init__(self, features: Tensor, batch: Batch, advantage: np.ndarray, target: np.ndarray) -> None:
         columns = (batch.legal, batch.choice, batch.log_prob, batch.role, advantage, target)
-        self.columns = [features, *(torch.from_numpy(x.reshape(-1, *x.shape[2:])) for x in columns)]
+        self.columns = [features, *(torch.from_numpy(x.reshape(-1, *x.shape[2:])).to(features.device) for x in columns)]
 
     def rows(self, index: np.ndarray) -> Rows:
         """The decisions of these numbers."""
-        chosen = torch.from_numpy(index)
+        chosen = torch.from_numpy(index).to(self.columns[0].device)
         return Rows(*(column.index_select(0, chosen) for column in self.columns))
 
 
@@ -452,7 +454,15 @@ def train(args: Args, make: type[Trainer] = Trainer) -> Args:
         RulesetError, ArgsError, StateError: nothing has been written.
         LostError: a process was lost; what the last training state holds is not.
     """
-    args.rule_sets()  # refused here, before any process is started
+    rule_sets = args.rule_sets()  # what cannot be is refused here, before any process is started
+    if args.matches < len(rule_sets):
+        raise ArgsError(f"matches={args.matches} are fewer than the {len(rule_sets)} rule sets")
+    if args.device.split(":")[0] not in ("cpu", "cuda"):
+        raise ArgsError(f"device={shown(args.device)} must be cpu, cuda or cuda:N")
+    try:
+        torch.empty(0, device=args.device)
+    except (RuntimeError, AssertionError) as error:  # CUDA's is an assertion
+        raise ArgsError(f"device={args.device} is not there: {str(error).splitlines()[0]}") from None
     if args.matches * args.steps < LEAST_BATCHES * args.minibatch:
         raise ArgsError(
             f"matches={args.matches} of steps={args.steps} are too few decisions for minibatch={args.minibatch}: "
