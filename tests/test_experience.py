@@ -46,6 +46,7 @@ def test_a_seat_is_credited_with_what_it_is_paid_while_others_move() -> None:
         column(0, 1, 0, 2),
         column(0.5, 0.25, 2.0, -1.0).astype(np.float32),
         never(len(reward)),
+        never(len(reward)),
         1.0,
     )
     assert known.all()
@@ -62,6 +63,7 @@ def test_lambda_mixes_the_next_own_value_in() -> None:
         column(0, 1, 0, 2),
         column(0.5, 0.25, 2.0, -1.0).astype(np.float32),
         never(len(reward)),
+        never(len(reward)),
         0.5,
     )
     assert advantage[2, 0] == 3
@@ -74,7 +76,13 @@ def test_a_deal_inside_a_match_pays_and_goes_on_a_match_end_cuts() -> None:
     reward[0, 0] = [4, -4]
     reward[1, 0] = [1, -1]
     advantage, known = advantages(
-        reward, column(False, True, False), column(0, 0, 0), column(1.0, 2.0, 7.0).astype(np.float32), never(len(reward)), 1.0
+        reward,
+        column(False, True, False),
+        column(0, 0, 0),
+        column(1.0, 2.0, 7.0).astype(np.float32),
+        never(len(reward)),
+        never(len(reward)),
+        1.0,
     )
     assert advantage[1, 0] == 1 - 2
     assert advantage[0, 0] == 4 + 1 - 1
@@ -84,23 +92,31 @@ def test_a_deal_inside_a_match_pays_and_goes_on_a_match_end_cuts() -> None:
 def test_an_unfinished_tail_is_judged_by_the_next_own_value() -> None:
     reward = np.zeros((3, 1, 2), np.float32)
     advantage, known = advantages(
-        reward, column(False, False, False), column(0, 1, 0), column(1.0, 9.0, 1.5).astype(np.float32), never(len(reward)), 0.95
+        reward,
+        column(False, False, False),
+        column(0, 1, 0),
+        column(1.0, 9.0, 1.5).astype(np.float32),
+        never(len(reward)),
+        never(len(reward)),
+        0.95,
     )
     assert advantage[0, 0] == 0.5
     assert known[:, 0].tolist() == [True, False, False]
 
 
-def test_what_comes_of_an_explored_action_is_credited_to_no_decision_before_it() -> None:
-    # Seat 0 decides at 0, 1 and 2, and 1 was explored: 0 is judged by the value at 1, and 1 is not judged.
+def test_what_comes_of_an_explored_action_is_credited_to_it_and_to_no_decision_before_it() -> None:
+    # Seat 0 decides at 0, 1 and 2, and 1 was explored: 0 is judged by the value at 1. Lambda 1/2; at 1: 7 - 1.5 + (5 - 7) / 2.
     reward = np.zeros((3, 1, 2), np.float32)
     reward[2, 0] = [5, -5]
-    advantage, known = advantages(
-        reward, column(False, False, True), column(0, 0, 0), column(1.0, 1.5, 7.0).astype(np.float32),
-        column(False, True, False), 1.0,
-    )  # fmt: skip
+    value, over, seat = column(1.0, 1.5, 7.0).astype(np.float32), column(False, False, True), column(0, 0, 0)
+    explored = column(False, True, False)
+    advantage, known = advantages(reward, over, seat, value, never(3), explored, 0.5)
+    assert known.all()
+    assert advantage[:, 0].tolist() == [1.5 - 1.0, 7 - 1.5 - 1, 5 - 7.0]
+    # A guest's is judged by nobody.
+    advantage, known = advantages(reward, over, seat, value, explored, never(3), 0.5)
     assert known[:, 0].tolist() == [True, False, True]
-    assert advantage[0, 0] == 1.5 - 1.0
-    assert advantage[2, 0] == 5 - 7.0
+    assert advantage[:, 0].tolist() == [1.5 - 1.0, 0, 5 - 7.0]
 
 
 def test_relative_payoffs_subtract_the_mean_of_the_others() -> None:
@@ -115,11 +131,16 @@ def test_actions_are_drawn_as_often_as_the_policy_says() -> None:
     list_legal(np.tile(np.array([[1, 1, 0, 0, 1]], np.int8), (n, 1)), np.array([0, 1, 3, 4]), legal)
     assert legal[0].tolist() == [0, 1, 3, -1]
     choice, log_prob = np.zeros(n, np.int64), np.zeros(n, np.float32)
-    sample(logits, legal, np.random.default_rng(0).random(n), choice, log_prob)
+    rng, never_explored = np.random.default_rng(0), np.zeros(n, np.bool_)
+    sample(logits, legal, rng.random(n), np.zeros(n), never_explored, choice, log_prob)
     expected = np.array([0.5, 0.25, 0.05]) / 0.8
     share = np.bincount(choice, minlength=3) / n
     assert share == pytest.approx(expected, abs=4 * 0.5 / n**0.5)  # four standard errors
     assert np.exp(log_prob) == pytest.approx(expected[choice], rel=1e-5)
+    sample(logits, legal, rng.random(n), np.full(n, 0.6), rng.random(n) < 0.6, choice, log_prob)
+    mixture = 0.4 * expected + 0.6 / 3
+    assert np.bincount(choice, minlength=3) / n == pytest.approx(mixture, abs=4 * 0.5 / n**0.5)
+    assert np.exp(log_prob) == pytest.approx(mixture[choice], rel=1e-5)
 
 
 def test_forced_moves_are_left_out_and_roles_are_told_apart() -> None:
@@ -144,11 +165,12 @@ def test_a_share_of_the_calls_is_drawn_uniformly_and_no_card() -> None:
     passes[0] = 50  # the policy always passes
     batch = experience.rollout(lambda seen: np.tile(passes, (len(seen), 1)), explore=0.3)
     calls = batch.role == BIDDING
-    assert not batch.foreign[~calls].any()
-    assert batch.foreign[calls].mean() == pytest.approx(0.3, abs=0.03)
-    assert (batch.taken()[calls & ~batch.foreign] == 0).all()
-    opening = batch.foreign & ((batch.legal >= 0).sum(-1) == 5)  # pass, or bid 2 3 4 5
+    assert not batch.explored[~calls].any()
+    assert batch.explored[calls].mean() == pytest.approx(0.3, abs=0.03)
+    assert (batch.taken()[calls & ~batch.explored] == 0).all()
+    opening = batch.explored & ((batch.legal >= 0).sum(-1) == 5)  # pass, or bid 2 3 4 5
     assert np.bincount(batch.choice[opening]) / opening.sum() == pytest.approx([0.2] * 5, abs=0.05)
+    assert np.exp(batch.log_prob[opening & (batch.choice > 0)]) == pytest.approx(0.3 / 5, rel=1e-4)
 
 
 def test_varying_inputs_leave_out_what_never_changes() -> None:

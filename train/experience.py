@@ -53,7 +53,9 @@ class Batch(NamedTuple):
     match_over: np.ndarray
     """bool [T, N]."""
     foreign: np.ndarray
-    """bool [T, N]: a guest's action, or one drawn uniformly: not the learner's, so nothing is learnt from it."""
+    """bool [T, N]: a guest's action, so nothing is learnt from it."""
+    explored: np.ndarray
+    """bool [T, N]: drawn uniformly; `log_prob` is of the mixture of policy and uniform choice that acted."""
     ended: np.ndarray
     """int8 [T, N]: how the deal ended that this step ended: RUNNING, UNPLAYED, FAILED or MADE."""
     needed: np.ndarray
@@ -151,6 +153,7 @@ class Experience:
             reward=np.zeros((*shape, self.players), np.float32),
             match_over=np.zeros(shape, np.bool_),
             foreign=np.zeros(shape, np.bool_),
+            explored=np.zeros(shape, np.bool_),
             ended=np.zeros(shape, np.int8),
             needed=np.zeros(shape, np.int8),
         )
@@ -163,8 +166,8 @@ class Experience:
     def rollout(self, logits_of: Callable[[np.ndarray], np.ndarray], explore: float = 0.0) -> Batch:
         """Play `steps` decisions in every match with `logits_of(observation [N, C]) -> float32 [N, A]`.
 
-        A share `explore` of the calls is drawn uniformly (exploring starts): so the hands and contracts that follow calls which
-        the policy has given up are still met and learnt.
+        A share `explore` of the calls is drawn uniformly (exploring starts), and learnt from as what it is, a draw of the
+        mixture of both: a call whose chance is almost gone is still met, and comes back if it is good.
         """
         batch, every, clock = self.batch, np.arange(self.n), time.perf_counter
         for t in range(self.steps):
@@ -176,13 +179,11 @@ class Experience:
             for number in np.unique(who[who != LEARNER]):
                 mine = np.flatnonzero(who == number)
                 logits[mine] = self.guests.policy(int(number))(batch.observation[t][mine], *self._whole(mine))
-            sample(logits, batch.legal[t], self.rng.random(self.n), batch.choice[t], batch.log_prob[t])
+            share = np.where(batch.role[t] == BIDDING, explore, 0.0)
+            uniform = self.rng.random(self.n)
+            batch.explored[t] = self.rng.random(self.n) < share if explore > 0 else False
+            sample(logits, batch.legal[t], uniform, share, batch.explored[t], batch.choice[t], batch.log_prob[t])
             batch.foreign[t] = who != LEARNER
-            if explore > 0:
-                drawn = (batch.role[t] == BIDDING) & (self.rng.random(self.n) < explore)
-                options = (batch.legal[t] >= 0).sum(1)
-                batch.choice[t] = np.where(drawn, self.rng.integers(options), batch.choice[t])
-                batch.foreign[t] |= drawn
             chosen = clock()
             self._step(t)
             self.seconds["inference"] += chosen - looked
@@ -308,8 +309,11 @@ def list_legal(mask: Any, actions: Any, legal: Any) -> None:
 
 
 @njit(cache=True)
-def sample(logits: Any, legal: Any, uniform: Any, choice: Any, log_prob: Any) -> None:
-    """Draw from the softmax over the legal logits of each row; writes the place in `legal` and its log-probability."""
+def sample(logits: Any, legal: Any, uniform: Any, share: Any, explored: Any, choice: Any, log_prob: Any) -> None:
+    """Draw a legal action for each row: from the softmax over its legal logits, where `explored` uniformly.
+
+    Writes the place in `legal`, and the logarithm of the probability under the mixture in which `share` is uniform.
+    """
     for i in range(logits.shape[0]):
         n = 0
         best = -np.inf
@@ -319,17 +323,21 @@ def sample(logits: Any, legal: Any, uniform: Any, choice: Any, log_prob: Any) ->
         total = 0.0
         for k in range(n):
             total += np.exp(logits[i, legal[i, k]] - best)
-        left = uniform[i] * total
+        left = uniform[i] * (n if explored[i] else total)
         for k in range(n):
             choice[i] = k
-            left -= np.exp(logits[i, legal[i, k]] - best)
+            left -= 1.0 if explored[i] else np.exp(logits[i, legal[i, k]] - best)
             if left < 0:
                 break
         log_prob[i] = logits[i, legal[i, choice[i]]] - best - np.log(total)
+        if share[i] > 0:
+            log_prob[i] = np.log((1 - share[i]) * np.exp(log_prob[i]) + share[i] / n)
 
 
 @njit(cache=True)
-def advantages(reward: Any, match_over: Any, seat: Any, value: Any, foreign: Any, decay: float) -> tuple[Any, Any]:
+def advantages(
+    reward: Any, match_over: Any, seat: Any, value: Any, foreign: Any, explored: Any, decay: float
+) -> tuple[Any, Any]:
     """Generalised advantage estimation along each seat's own decisions (Schulman et al. 2016, eq. 16, gamma = 1).
 
     Args:
@@ -337,7 +345,8 @@ def advantages(reward: Any, match_over: Any, seat: Any, value: Any, foreign: Any
         match_over: bool [T, N], whether the match ended with step t.
         seat: int [T, N], who decided.
         value: float [T, N], the critic's value for that seat before the decision.
-        foreign: bool [T, N], where the action was not the policy's: what came of it is credited to no decision before it.
+        foreign: bool [T, N], where a guest acted: no decision of the learner's.
+        explored: bool [T, N], where the action was drawn uniformly: what came of it is credited to no decision before it.
         decay: lambda.
 
     Returns:
@@ -368,6 +377,8 @@ def advantages(reward: Any, match_over: Any, seat: Any, value: Any, foreign: Any
                 delta = since[s] + next_value[s] - value[t, i]
                 next_advantage[s] = delta + decay * next_advantage[s]
                 advantage[t, i] = next_advantage[s]
+                if explored[t, i]:
+                    next_advantage[s] = 0.0
             since[s] = 0.0
             next_value[s] = value[t, i]
             has_next[s] = True

@@ -225,7 +225,9 @@ class Trainer:
         seen, secret = (torch.from_numpy(x.reshape(-1, x.shape[-1])).to(self.device) for x in (batch.observation, batch.hidden))
         features = self.net.features(seen, secret, self.dtype)
         value = self.values_of(features).reshape(batch.seat.shape)
-        advantage, known = advantages(batch.reward, batch.match_over, batch.seat, value, batch.foreign, args.decay)
+        advantage, known = advantages(
+            batch.reward, batch.match_over, batch.seat, value, batch.foreign, batch.explored, args.decay
+        )
         judged = clock()
         target = advantage + value
         samples = Samples(features, batch, normalise_per_role(advantage, batch.role, known), target)
@@ -342,7 +344,7 @@ def normalise_per_role(advantage: np.ndarray, role: np.ndarray, known: np.ndarra
 
 def auction_facts(batch: Batch, actions: np.ndarray) -> dict[str, float]:
     """Share of calls that are passes, and the mean number bid."""
-    bidding = (batch.role == BIDDING) & ~batch.foreign
+    bidding = (batch.role == BIDDING) & ~batch.foreign & ~batch.explored
     called = actions[batch.taken()[bidding]]
     bids = called[(called > PASS) & (called <= BID + MAX_HAND)]
     return {
@@ -428,15 +430,16 @@ def work(rank: int, args: Args, make: type[Trainer]) -> None:
     every, gone_on_from = args.eval_every if rank == 0 else 0, trainer.decisions() if args.resume else 0
     evaluator = Evaluator(trainer.rule_sets, every, args.out, gone_on_from)
     with Reporter(trainer, evaluator) as reporter:
-        saved = time.perf_counter()
+        saved, newest = time.perf_counter(), -1
         while trainer.update < trainer.updates:
             reporter.show(trainer.train_update())
             if trainer.least(int(time.perf_counter() - saved > args.save_every)):
                 state.save(args.out, trainer)
-                saved = time.perf_counter()
+                saved, newest = time.perf_counter(), trainer.update
             if evaluator.due() and trainer.update < trainer.updates:
                 reporter.tell(evaluator.next(export(trainer), trainer.decisions()))
-        state.save(args.out, trainer)  # though the updates whose time was measured have been all
+        if trainer.update != newest:
+            state.save(args.out, trainer)
         if rank == 0:
             agent = export(trainer)
             if every:
