@@ -8,6 +8,7 @@ pipe.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import signal
@@ -28,6 +29,8 @@ STARTING: Final = 120.0
 """Seconds for a cluster to answer."""
 ANSWERING: Final = 10.0
 """Seconds for the port of a running one to be open."""
+QUIET: Final[dict[str, Any]] = {"log_to_driver": False, "logging_level": logging.ERROR}
+"""Ray keeps logs of its own."""
 LEAVING: Final = 10.0
 """Seconds to take leave of a cluster."""
 
@@ -117,10 +120,9 @@ def _drive(pipe: Connection, made: bytes, folder: str, workers: int, address: st
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process tells of an interrupt, by its end of the pipe
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)  # Ray keeps logs of its own
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     with suppress(BrokenPipeError, EOFError):
         try:
-            _connect(workers, address)
+            connect(workers, address)
             pipe.send(None)
             blocks = pipe.recv()
             threading.Thread(target=_leave_with, args=(pipe,), daemon=True).start()
@@ -131,19 +133,25 @@ def _drive(pipe: Connection, made: bytes, folder: str, workers: int, address: st
             pipe.send(error)
 
 
-def _connect(workers: int, address: str | None) -> None:
+def connect(workers: int, address: str | None) -> None:
+    """Connect this process to a Ray cluster, which gets no usage statistics from it; arguments as of `RayCluster`.
+
+    Raises:
+        ClusterError: there is no Ray, or no such cluster.
+    """
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
         import ray
     except ModuleNotFoundError as error:
         raise ClusterError(f"the engine ray needs {error.name}: pip install napoleon-env[ray] brings it") from None
     try:
         if address is None:
-            ray.init("local", num_cpus=workers, include_dashboard=False, log_to_driver=False)
+            ray.init("local", num_cpus=workers, include_dashboard=False, **QUIET)
         else:
             place = urlsplit(address if "://" in address else f"//{address}")
             if place.port is not None:  # Ray itself tries a closed port for minutes
                 socket.create_connection((place.hostname, place.port), ANSWERING).close()
-            ray.init(address, log_to_driver=False)
+            ray.init(address, **QUIET)
     except Exception as error:
         what = "no local Ray cluster starts" if address is None else f"there is no Ray cluster at {address!r} to be used"
         raise ClusterError(f"{what}: {_line(error)}") from None

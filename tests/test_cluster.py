@@ -50,15 +50,18 @@ class Slow:
 """
 
 
+APART = {
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": "of-these-tests-" + "0" * 32,
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
+}
+"""Clusters of these tests are of nobody else, and a lost one is given up soon."""
+
+
 @pytest.fixture(autouse=True)
 def _apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clusters of these tests are of nobody else, and a lost one is given up soon."""
-    for name, value in {
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": "of-these-tests-" + "0" * 32,
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
-    }.items():
+    for name, value in APART.items():
         monkeypatch.setenv(name, value)
 
 

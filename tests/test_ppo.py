@@ -44,7 +44,7 @@ def test_every_ratio_is_one_before_the_first_step(rules: str, roles: RoleSplit) 
     batch = trainer.experience.rollout(trainer.logits_of)
     zeros = np.zeros(batch.choice.shape, np.float32)
     features = trainer.net.features(*(torch.from_numpy(x).flatten(0, 1) for x in (batch.observation, batch.hidden)))
-    rows = Samples(features, batch, zeros, zeros).rows(np.arange(batch.choice.size))
+    rows = Samples.of(features, batch, zeros, zeros).rows(np.arange(batch.choice.size))
     log_prob, entropy = log_prob_and_entropy(trainer.net.logits(rows.features), rows.legal, rows.choice)
     ratio = (log_prob - rows.log_prob).exp()
     assert (ratio - 1).abs().max() < 1e-5

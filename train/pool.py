@@ -40,6 +40,12 @@ class PastSelves:
         self.actors[self.newest] = copy.deepcopy(net.actors).requires_grad_(False)
         self.ring = [*self.ring, self.newest][-self.size :]
 
+    def put(self, net: ActorCritic, number: int, tensors: dict[str, Tensor]) -> None:
+        """Take a copy as it was frozen elsewhere; `net` is a network of the same shape."""
+        actors = copy.deepcopy(net.actors)
+        actors.load_state_dict(tensors)
+        self.actors[number] = actors.requires_grad_(False)
+
     def turn(self, in_use: np.ndarray) -> None:
         """Draw who joins the matches that begin from now on, and drop copies that are neither in the ring nor in a match."""
         if self.ring:
@@ -69,8 +75,7 @@ class PastSelves:
     def restore(self, net: ActorCritic, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         """Take back what `tensors` and `facts` gave."""
         for number in sorted({int(name.split("/")[0]) for name in tensors}):
-            actors, begin = copy.deepcopy(net.actors), f"{number}/"
-            actors.load_state_dict({n.removeprefix(begin): x for n, x in tensors.items() if n.startswith(begin)})
-            self.actors[number] = actors.requires_grad_(False)
+            begin = f"{number}/"
+            self.put(net, number, {n.removeprefix(begin): x for n, x in tensors.items() if n.startswith(begin)})
         self.ring, self.joins, self.newest = facts["ring"], facts["joins"], facts["newest"]
         self.rng.bit_generator.state = facts["rng"]

@@ -3,7 +3,7 @@
 One policy plays every seat; each role (bidding, declarer, defender) has networks of its own. Matches of all rule sets are
 stepped many at a time; decisions without a choice are left out. Each seat's advantages run along its own decisions and are
 normalised per role. The critic sees all hands; the actor sees what its seat may know. `--processes` copies of this loop share
-their gradients (torch.distributed, gloo), each on one thread.
+their gradients (torch.distributed, gloo), each on one thread; with `--workers ray` a Ray cluster plays for them.
 
 Sources: PPO, Schulman et al. 2017 (arXiv 1707.06347); recipe of Rudolph et al., "Reevaluating policy gradient methods for
 imperfect-information games" (arXiv 2502.08938); critic of PerfectDou (arXiv 2203.16406).
@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +40,7 @@ from train.page import write_page
 from train.pool import PastSelves
 from train.processes import run_processes, share
 from train.progress import Reporter
+from train.workers import RayWorkers
 
 MEASURED = 12
 """Updates that are timed to turn minutes into a budget, after one that compiles."""
@@ -68,6 +70,12 @@ class Args:
     """Of the network, the deals and the actions."""
     processes: int = field(default_factory=lambda: min(2, os.cpu_count() or 1))
     """Data-parallel processes, each on one thread."""
+    workers: Literal["own", "ray"] = "own"
+    """Who plays: each process itself, or for each `ray_workers` processes of a Ray cluster, whose gradients it averages."""
+    ray_workers: int = 2
+    """With `workers` ray, how many play for each process; every one takes a CPU of the cluster while it plays."""
+    address: str | None = None
+    """With `workers` ray, HOST:PORT of a running cluster; without, each process starts a local one for itself."""
     suit_order: Literal["fixed", "canonical"] = "canonical"
     """Canonical renames the suits at each decision, so that nothing has to be learnt four times."""
     omit: tuple[str, ...] = ("trick_of", "played")
@@ -85,13 +93,13 @@ class Args:
     depth: int = 2
     """Hidden layers of the actor and of the critic."""
     matches: int = 1024
-    """Matches stepped at once in each process."""
+    """Matches stepped at once in each process, with `workers` ray in each worker."""
     steps: int = 64
     """Decisions of each match between updates."""
     epochs: int = 1
     """Passes over the decisions of an update."""
     minibatch: int = 1024
-    """Decisions of one gradient step in each process."""
+    """Decisions of one gradient step in each process, with `workers` ray of each worker."""
     lr: float = 2e-3
     """Adam's step size at the start; falls linearly to 0."""
     clip: float = 0.15
@@ -138,6 +146,10 @@ class Args:
         changes = parse_changes(self.changes)
         return [Ruleset.make(preset, players=players, **changes) for preset in self.rules for players in self.players]
 
+    def players_at_once(self) -> int:
+        """Processes that play, here or on a cluster."""
+        return self.processes * (self.ray_workers if self.workers == "ray" else 1)
+
     def as_json(self) -> dict[str, Any]:
         """The arguments as JSON values."""
         return {f.name: str(v) if isinstance(v := getattr(self, f.name), Path) else v for f in fields(self)}
@@ -148,7 +160,12 @@ class ArgsError(ValueError):
 
 
 class Trainer:
-    """The loop of one process."""
+    """The loop of one process.
+
+    Args:
+        args: of the run.
+        rank: the number of the process; of a Ray worker, its number among all workers.
+    """
 
     def __init__(self, args: Args, rank: int) -> None:
         self.args, self.rank = args, rank
@@ -168,6 +185,7 @@ class Trainer:
         self.rng = np.random.default_rng([args.seed, rank])
         self.past = PastSelves(args.past, 8, np.random.default_rng([args.seed, rank, 1]), self.logits_of)
         self.experience = Experience(self.lay_tables(), inputs, args.steps, self.rng, self.guests())
+        self.workers: RayWorkers | None = None
         self.update, self.updates = 0, 0
         self.seconds = dict.fromkeys(("environment", "inference", "critic", "update"), 0.0)
 
@@ -210,17 +228,41 @@ class Trainer:
         with self.autocast():
             return torch.cat([self.net.value(part) for part in features.split(8192)]).numpy(force=True)
 
+    def progress(self) -> float:
+        """The part of the run that is done; none while there is no budget yet, for the speed is being measured."""
+        return self.update / self.updates if self.updates else 0.0
+
     def train_update(self) -> dict[str, float]:
         """One rollout and the gradient steps on it."""
-        args, clock = self.args, time.perf_counter
-        progress = self.update / self.updates if self.updates else 0.0  # no budget yet: the speed is being measured
+        args, progress = self.args, self.progress()
+        played = self.workers.play(self) if self.workers else [self.play()]
+        start = time.perf_counter()
         for group in self.optimizer.param_groups:
             group["lr"] = args.lr * (1.0 - progress)
         entropy_weight = args.entropy + (args.entropy_end - args.entropy) * min(1.0, 1.5 * progress)
-        if args.past and progress >= PAST_FROM and self.update % args.past_every == 0:
+        figures: dict[str, list[float]] = {}
+        for orders in zip(*(part.orders for part in played), strict=True):
+            for chunks in self.minibatches(orders):
+                rows = [part.samples.rows(chunk) for part, chunk in zip(played, chunks, strict=True)]
+                for name, number in self.gradient_step(rows, entropy_weight):
+                    figures.setdefault(name, []).append(number)
+        self.move_magnet()
+        self.update += 1
+        self.seconds["update"] += time.perf_counter() - start
+        means = {name: sum(numbers) / len(numbers) for name, numbers in figures.items()}
+        return means | played[0].facts | {"entropy weight": entropy_weight}
+
+    def freeze_past(self) -> None:
+        """Keep the policy as a past self, if it is time for one."""
+        if self.args.past and self.progress() >= PAST_FROM and self.update % self.args.past_every == 0:
             self.past.add(self.net)
+
+    def play(self) -> Played:
+        """One rollout, and what is to be learnt from it."""
+        args, clock = self.args, time.perf_counter
+        self.freeze_past()
         self.past.turn(self.experience.owner)
-        batch = self.experience.rollout(self.logits_of, args.explore * (1 - progress))
+        batch = self.experience.rollout(self.logits_of, args.explore * (1 - self.progress()))
         start = clock()
         seen, secret = (torch.from_numpy(x.reshape(-1, x.shape[-1])).to(self.device) for x in (batch.observation, batch.hidden))
         features = self.net.features(seen, secret, self.dtype)
@@ -228,35 +270,39 @@ class Trainer:
         advantage, known = advantages(
             batch.reward, batch.match_over, batch.seat, value, batch.foreign, batch.explored, args.decay
         )
-        judged = clock()
         target = advantage + value
-        samples = Samples(features, batch, normalise_per_role(advantage, batch.role, known), target)
-        figures: dict[str, list[float]] = {}
-        for _ in range(args.epochs):
-            for chunk in self.minibatches(batch.role.reshape(-1), known.reshape(-1)):
-                for name, number in self.gradient_step(samples.rows(chunk), entropy_weight).items():
-                    figures.setdefault(name, []).append(number)
-        self.move_magnet()
-        self.update += 1
+        samples = Samples.of(features, batch, normalise_per_role(advantage, batch.role, known), target)
+        orders = [self.order(batch.role.reshape(-1), known.reshape(-1)) for _ in range(args.epochs)]
         self.seconds |= self.experience.seconds
-        self.seconds["critic"] += judged - start
-        self.seconds["update"] += clock() - judged
-        means = {name: sum(numbers) / len(numbers) for name, numbers in figures.items()}
-        return means | self.facts(batch, value, target, known) | {"entropy weight": entropy_weight}
+        self.seconds["critic"] += clock() - start
+        return Played(samples, orders, self.facts(batch, value, target, known))
 
-    def minibatches(self, role: np.ndarray, known: np.ndarray) -> list[np.ndarray]:
-        """The known decisions in minibatches, alike in size in all processes; each of one role, if roles have networks."""
+    def order(self, role: np.ndarray, known: np.ndarray) -> Order:
+        """The known decisions in the order of a pass over them."""
+        groups = [known & (role == r) for r in range(len(ROLES))] if self.args.roles == "networks" else [known]
+        return [self.rng.permutation(np.flatnonzero(group)) for group in groups]
+
+    def minibatches(self, orders: Sequence[Order]) -> list[tuple[np.ndarray, ...]]:
+        """Minibatches, each one part of every order; alike in number and size in all processes, and of one group."""
         args, chunks = self.args, []
-        for group in [known & (role == r) for r in range(len(ROLES))] if args.roles == "networks" else [known]:
-            index = self.rng.permutation(np.flatnonzero(group))
-            if least := self.least(len(index)):
+        for groups in zip(*orders, strict=True):
+            if least := self.least(min(map(len, groups))):
                 size = min(args.minibatch, least)
-                chunks += [*index[: least // size * size].reshape(-1, size)]
+                chunks += zip(*(index[: least // size * size].reshape(-1, size) for index in groups), strict=True)
         order = np.random.default_rng([args.seed, self.update]).permutation(len(chunks))  # the same in every process
         return [chunks[i] for i in order]
 
-    def gradient_step(self, rows: Rows, entropy_weight: float) -> dict[str, float]:
-        """One minibatch: PPO's clipped objective, the critic's error, the entropy bonus."""
+    def gradient_step(self, parts: Sequence[Rows], entropy_weight: float) -> list[tuple[str, float]]:
+        """One step along the mean gradient of the parts of a minibatch, in all processes; returns the figures of each."""
+        self.optimizer.zero_grad()
+        figures = [figure for rows in parts for figure in self.add_gradient(rows, entropy_weight).items()]
+        self.share_gradients()
+        torch.nn.utils.clip_grad_norm_(self.net.parameters(), self.args.grad_norm)
+        self.optimizer.step()
+        return figures
+
+    def add_gradient(self, rows: Rows, entropy_weight: float) -> dict[str, float]:
+        """That of a part of a minibatch: PPO's clipped objective, the critic's error, the entropy bonus."""
         args = self.args
         with self.autocast():
             logits = self.net.logits(rows.features, role=rows.one_role)
@@ -270,11 +316,7 @@ class Trainer:
         loss = policy_loss + args.value_weight * value_loss - entropy_weight * entropy.mean()
         if magnet is not None:
             loss = loss + args.magnet * divergence(logits, magnet, rows.legal).mean()
-        self.optimizer.zero_grad()
         loss.backward()
-        self.share_gradients()
-        torch.nn.utils.clip_grad_norm_(self.net.parameters(), args.grad_norm)
-        self.optimizer.step()
         with torch.no_grad():
             kl = ((ratio - 1) - (log_prob - rows.log_prob)).mean()  # Schulman's low-variance estimate
             by_role = {f"entropy/{name}": entropy[rows.role == i] for i, name in enumerate(ROLES)}
@@ -293,11 +335,11 @@ class Trainer:
             average.lerp_(parameter, self.args.magnet_rate)
 
     def share_gradients(self) -> None:
-        """Average the gradients over all processes."""
-        if self.args.processes == 1:
+        """Average the gradients over all that play."""
+        if self.args.players_at_once() == 1:
             return
         grads = [p.grad for p in self.net.parameters() if p.grad is not None]
-        flat = share(torch.cat([g.reshape(-1) for g in grads])) / self.args.processes
+        flat = share(torch.cat([g.reshape(-1) for g in grads])) / self.args.players_at_once()
         for grad, part in zip(grads, flat.split([g.numel() for g in grads]), strict=True):
             grad.copy_(part.view_as(grad))
 
@@ -316,7 +358,7 @@ class Trainer:
 
     def decisions_per_update(self) -> int:
         """Decisions of all processes in one update."""
-        return self.args.steps * self.args.matches * self.args.processes
+        return self.args.steps * self.args.matches * self.args.players_at_once()
 
 
 def fitting_reward(rules: Ruleset) -> str:
@@ -384,12 +426,31 @@ class Rows:
         return int(low) if low == high else None
 
 
-class Samples:
-    """A batch flattened to [T * N, …], from which minibatches are drawn."""
+Order = list[np.ndarray]
+"""Numbers of decisions, in groups of which no minibatch mixes two; each role's own, if roles have networks."""
 
-    def __init__(self, features: Tensor, batch: Batch, advantage: np.ndarray, target: np.ndarray) -> None:
+
+@dataclass
+class Played:
+    """What is to be learnt from a rollout."""
+
+    samples: Samples
+    orders: list[Order]
+    """Of each pass."""
+    facts: dict[str, float]
+
+
+class Samples:
+    """A batch flattened to [T * N, …], from which minibatches are drawn; the columns are those of `Rows`."""
+
+    def __init__(self, columns: list[Tensor]) -> None:
+        self.columns = columns
+
+    @classmethod
+    def of(cls, features: Tensor, batch: Batch, advantage: np.ndarray, target: np.ndarray) -> Samples:
+        """Those of a batch."""
         columns = (batch.legal, batch.choice, batch.log_prob, batch.role, advantage, target)
-        self.columns = [features, *(torch.from_numpy(x.reshape(-1, *x.shape[2:])).to(features.device) for x in columns)]
+        return cls([features, *(torch.from_numpy(x.reshape(-1, *x.shape[2:])).to(features.device) for x in columns)])
 
     def rows(self, index: np.ndarray) -> Rows:
         """The decisions of these numbers."""
@@ -423,6 +484,9 @@ def work(rank: int, args: Args, make: type[Trainer]) -> None:
     """One process from start to end."""
     torch.set_num_threads(1)
     trainer = make(args, rank)
+    if args.workers == "ray":
+        trainer.workers = RayWorkers(trainer)
+        trainer.seconds = dict.fromkeys(("workers", "update"), 0.0)
     if args.resume:
         state.load_newest(args.out, trainer)
     else:
@@ -444,6 +508,8 @@ def work(rank: int, args: Args, make: type[Trainer]) -> None:
             agent = export(trainer)
             if every:
                 reporter.tell(evaluator.all(agent, trainer.decisions()))
+    if trainer.workers:
+        trainer.workers.close()
 
 
 def train(args: Args, make: type[Trainer] = Trainer) -> Args:
@@ -455,7 +521,7 @@ def train(args: Args, make: type[Trainer] = Trainer) -> Args:
 
     Raises:
         RulesetError, ArgsError, StateError: nothing has been written.
-        LostError: a process was lost; what the last training state holds is not.
+        LostError, ClusterError: a process or the cluster was lost, or there is none; what the last training state holds is not.
     """
     rule_sets = args.rule_sets()  # what cannot be is refused here, before any process is started
     if args.matches < len(rule_sets):
@@ -471,12 +537,16 @@ def train(args: Args, make: type[Trainer] = Trainer) -> Args:
             f"matches={args.matches} of steps={args.steps} are too few decisions for minibatch={args.minibatch}: "
             f"an update needs {LEAST_BATCHES} times as many, for the worth of some of them is not known yet"
         )
+    if args.ray_workers < 1:
+        raise ArgsError(f"ray_workers={args.ray_workers} must be at least 1")
     if args.resume:
         args = state.resumed_args(args)
     elif state.complete(args.out):
         raise ArgsError(f"{args.out} holds training states: go on from them with --resume, or take another --out")
+    if args.address and args.workers != "ray":
+        raise ArgsError(f"address={args.address} is of a Ray cluster, which plays with --workers ray")
     args.out.mkdir(parents=True, exist_ok=True)
-    if args.processes == 1:
+    if args.processes == 1 and args.workers == "own":
         work(0, args, make)
     else:
         run_processes(work, args.processes, args.out / "rendezvous", args, make)

@@ -17,6 +17,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from napoleon_env.cluster import ClusterError
+
 PATIENCE = 20.0
 """Seconds without a sign of life after which a process counts as lost."""
 STARTING = 120.0
@@ -38,17 +40,19 @@ def run_processes(work: Callable[..., None], number: int, meeting: Path, *args: 
 
     Args:
         work: a function of a module.
-        number: at least 2.
+        number: at least 1.
         meeting: a file at which they find each other.
         args: pickled.
 
     Raises:
         LostError: one of them failed, was killed or has stopped.
+        ClusterError: one of them has lost its cluster, or found none.
     """
     context = get_context("spawn")
     beats = context.Array("d", [time.monotonic()] * number, lock=False)
+    said = context.SimpleQueue()
     meeting.unlink(missing_ok=True)
-    processes = [context.Process(target=_work, args=(rank, beats, meeting, work, args)) for rank in range(number)]
+    processes = [context.Process(target=_work, args=(rank, beats, said, meeting, work, args)) for rank in range(number)]
     try:
         for rank, process in enumerate(processes):
             process.start()
@@ -60,6 +64,8 @@ def run_processes(work: Callable[..., None], number: int, meeting: Path, *args: 
             if silent:
                 raise LostError(f"process {silent[0]} of {number} has stopped: go on with --resume")
             if any(process.exitcode for process in processes):
+                if not said.empty():
+                    raise ClusterError(said.get())
                 raise LostError(f"{_told(processes)}: go on with --resume")
     finally:
         for process in processes:
@@ -82,15 +88,19 @@ def _told(processes: list[Any]) -> str:
 
 
 def _work(
-    rank: int, beats: MutableSequence[float], meeting: Path, work: Callable[..., None], args: tuple[Any, ...]
-) -> None:  # fmt: skip
+    rank: int, beats: MutableSequence[float], said: Any, meeting: Path, work: Callable[..., None], args: tuple[Any, ...]
+) -> None:
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # the first process tells of an interrupt, the others just end
     threading.Thread(target=_live, args=(rank, beats), daemon=True).start()
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo", init_method=f"file://{meeting.resolve()}", rank=rank, world_size=len(beats), timeout=DEADLOCK
     )  # fmt: skip
-    work(rank, *args)
+    try:
+        work(rank, *args)
+    except ClusterError as error:
+        said.put(str(error))
+        os._exit(1)
     sys.stdout.flush()
     os._exit(0)  # gloo's threads may abort a process that tears them down after another has gone
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ArgsType = TypeVar("ArgsType", bound="Args")
 
-KEPT_BY_CALLER = ("out", "resume")
+KEPT_BY_CALLER = ("out", "resume", "address")
 """Arguments that a resumed run takes from its own command line; all others come from the state."""
 
 
@@ -45,9 +45,8 @@ def save(folder: Path, trainer: Trainer) -> None:
         "update": trainer.update,
         "updates": trainer.updates,
         "seconds": trainer.seconds,
-        "rng": trainer.rng.bit_generator.state,
-        "matches": [table.env.next_match for table in trainer.experience.tables],
-        "past": trainer.past.facts(),
+        **play_facts(trainer),
+        "workers": [facts for _, facts in trainer.workers.states] if trainer.workers else [],
         "observation": DIGEST,
         "args": trainer.args.as_json(),
         "sha256": sha256((partial / f"{name}.safetensors").read_bytes()).hexdigest(),
@@ -116,11 +115,11 @@ def load_newest(folder: Path, trainer: Trainer) -> None:
     """Put the newest state into a trainer made with the same arguments."""
     _, parts = newest(folder)
     tensors, facts = parts[trainer.rank]
-    put_tensors(trainer, tensors, facts)
+    put_tensors(trainer, tensors)
+    put_play(trainer, tensors, facts)
+    if trainer.workers:
+        trainer.workers.states = [(of(tensors, f"worker/{i}/"), worker) for i, worker in enumerate(facts["workers"])]
     trainer.update, trainer.updates, trainer.seconds = facts["update"], facts["updates"], facts["seconds"]
-    trainer.rng.bit_generator.state = facts["rng"]
-    for table, match in zip(trainer.experience.tables, facts["matches"], strict=True):
-        table.env.next_match = match
 
 
 def tensors_of(trainer: Trainer) -> dict[str, torch.Tensor]:
@@ -130,26 +129,49 @@ def tensors_of(trainer: Trainer) -> dict[str, torch.Tensor]:
     for i, moments in trainer.optimizer.state_dict()["state"].items():
         tensors |= {f"adam/{i}/{name}": x for name, x in moments.items()}
     tensors |= {f"past/{name}": x for name, x in trainer.past.tensors().items()}
-    for i, table in enumerate(trainer.experience.tables):
-        tensors[f"env/{i}"] = torch.from_numpy(table.env.states.view(np.uint8).copy())
-    tensors["owner"] = torch.from_numpy(trainer.experience.owner)
+    tensors |= play_tensors(trainer)
+    for i, (of_worker, _) in enumerate(trainer.workers.states if trainer.workers else ()):
+        tensors |= {f"worker/{i}/{name}": x for name, x in of_worker.items()}
     return {name: x.contiguous() for name, x in tensors.items()}
 
 
-def put_tensors(trainer: Trainer, tensors: dict[str, torch.Tensor], facts: dict[str, Any]) -> None:
-    """The reverse of `tensors_of`."""
+def of(tensors: dict[str, torch.Tensor], part: str) -> dict[str, torch.Tensor]:
+    """The tensors of a part, without its name."""
+    return {n.removeprefix(part): x for n, x in tensors.items() if n.startswith(part)}
 
-    def of(part: str) -> dict[str, torch.Tensor]:
-        return {n.removeprefix(part): x for n, x in tensors.items() if n.startswith(part)}
 
-    trainer.net.load_state_dict(of("net/"))
-    trainer.magnet.load_state_dict(of("magnet/"))
-    trainer.past.restore(trainer.net, of("past/"), facts["past"])
+def put_tensors(trainer: Trainer, tensors: dict[str, torch.Tensor]) -> None:
+    """Take back what is learnt of what `tensors_of` gave."""
+    trainer.net.load_state_dict(of(tensors, "net/"))
+    trainer.magnet.load_state_dict(of(tensors, "magnet/"))
     state = trainer.optimizer.state_dict()
-    for name, x in of("adam/").items():
+    for name, x in of(tensors, "adam/").items():
         i, moment = name.split("/")
         state["state"].setdefault(int(i), {})[moment] = x
     trainer.optimizer.load_state_dict(state)
-    for i, table in enumerate(trainer.experience.tables):
+
+
+def play_tensors(trainer: Trainer) -> dict[str, torch.Tensor]:
+    """The matches in play and who plays them."""
+    tables = enumerate(trainer.experience.tables)
+    tensors = {f"env/{i}": torch.from_numpy(table.env.states.view(np.uint8).copy()) for i, table in tables}
+    return tensors | {"owner": torch.from_numpy(trainer.experience.owner.copy())}
+
+
+def play_facts(trainer: Trainer) -> dict[str, Any]:
+    """All else that playing changes, but the past selves' networks, as JSON values."""
+    return {
+        "rng": trainer.rng.bit_generator.state,
+        "matches": [table.env.next_match for table in trainer.experience.tables],
+        "past": trainer.past.facts(),
+    }
+
+
+def put_play(trainer: Trainer, tensors: dict[str, torch.Tensor], facts: dict[str, Any]) -> None:
+    """Take back what `play_tensors` and `play_facts` gave, and past selves if they are among the tensors."""
+    trainer.past.restore(trainer.net, of(tensors, "past/"), facts["past"])
+    trainer.rng.bit_generator.state = facts["rng"]
+    for i, (table, match) in enumerate(zip(trainer.experience.tables, facts["matches"], strict=True)):
+        table.env.next_match = match
         table.env.load_states(tensors[f"env/{i}"].numpy().view(table.env.states.dtype))
     trainer.experience.owner[:] = tensors["owner"].numpy()

@@ -1,0 +1,150 @@
+"""Training from a real Ray cluster: what is learnt is the same, whatever is killed meanwhile."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.queues import SimpleQueue
+from pathlib import Path
+
+import pytest
+import torch
+from test_cluster import APART, ray_nodes, wait_for
+from test_ppo import MANY
+
+from napoleon_env.cluster import ClusterError, connect
+from train import state, workers
+from train.ppo import Args, ArgsError, Trainer, train
+from train.workers import RayWorkers
+
+PROCESSES = replace(MANY, processes=2, players=(3,), keep=100, decisions=10 * 1024)
+RAY = replace(PROCESSES, processes=1, workers="ray")
+
+
+@pytest.fixture(autouse=True)
+def _apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in APART.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="module")
+def by_processes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, torch.Tensor]]:
+    """What the last state holds of a run of two processes that play for themselves."""
+    folder = tmp_path_factory.mktemp("own")
+    train(replace(PROCESSES, out=folder))
+    return [tensors for tensors, _ in state.newest(folder)[1]]
+
+
+def same(folder: Path, ranks: list[dict[str, torch.Tensor]]) -> None:
+    """The last state of a run of one process and its Ray workers has what is learnt, and the matches of the other's ranks."""
+    tensors, _ = state.read(state.complete(folder)[-1], 0)
+    for name, tensor in ranks[0].items():
+        if name.startswith(("net/", "magnet/", "adam/")):
+            assert torch.equal(tensor, tensors[name]), name
+    for rank, of_rank in enumerate(ranks):
+        for name in ("env/0", "env/1", "owner"):
+            assert torch.equal(of_rank[name], tensors[f"worker/{rank}/{name}"]), (rank, name)
+
+
+def test_a_node_that_is_lost_costs_time_and_a_cluster_the_updates_since_the_last_state(
+    by_processes: list[dict[str, torch.Tensor]], tmp_path: Path
+) -> None:
+    def after(states: int, do: Callable[[], None]) -> threading.Thread:
+        def wait() -> None:
+            wait_for(lambda: len(state.complete(tmp_path)) >= states)
+            do()
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        return thread
+
+    with ray_nodes(2) as (address, _, say):
+        threads = [after(3, lambda: say("kill")), after(6, lambda: say("lose"))]
+        with pytest.raises(ClusterError, match=r"the Ray cluster .*go on with --resume"):
+            train(replace(RAY, out=tmp_path, address=address))
+        for thread in threads:
+            thread.join()
+    assert 6 <= len(state.complete(tmp_path)) < 10
+    train(Args(out=tmp_path, resume=True))  # on a local one
+    assert len(state.complete(tmp_path)) == 10
+    same(tmp_path, by_processes)
+
+
+def elsewhere(work: Callable[..., None], *args: object) -> str:
+    """What a function says in a process of its own, which Ray may change as it likes."""
+    context = multiprocessing.get_context("spawn")
+    said: SimpleQueue[str] = context.SimpleQueue()
+    process = context.Process(target=work, args=(said, *args))
+    process.start()
+    process.join()
+    return said.get()
+
+
+def play_beside_a_stopped_process(said: "SimpleQueue[str]", out: Path) -> None:
+    workers.SHORT = 0.1
+    trainer = Trainer(replace(RAY, out=out), 0)
+    trainer.updates = 10
+    trainer.workers = RayWorkers(trainer.args, 0)
+    trainer.seconds = dict.fromkeys(("workers", "update"), 0.0)
+    for update in range(10):
+        if update == 4:
+            pids = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/comm") if is_worker(path)]
+            os.kill(pids[0], signal.SIGSTOP)
+        trainer.train_update()
+    state.save(out, trainer)
+    trainer.workers.close()
+    said.put(f"{len(pids)} played")
+
+
+def is_worker(comm: Path) -> bool:
+    """Whether a process is a Ray worker of this one's cluster that has played."""
+    try:
+        return (
+            comm.read_text().startswith("ray::") and APART["RAY_AUTH_TOKEN"].encode() in (comm.parent / "environ").read_bytes()
+        )
+    except OSError:
+        return False
+
+
+def test_the_rollout_of_a_stopped_process_is_played_again(by_processes: list[dict[str, torch.Tensor]], tmp_path: Path) -> None:
+    assert elsewhere(play_beside_a_stopped_process, tmp_path) == "2 played"
+    same(tmp_path, by_processes)
+
+
+def sentences(said: "SimpleQueue[str]", cpus: int) -> None:
+    """What is said of a cluster without a CPU, or if it has one, of other code there."""
+    workers.GIVEN = 3.0
+    workers.connect = lambda *_: connect(cpus, None)
+    trainer = Trainer(RAY, 0)
+    trainer.workers = RayWorkers(RAY, 0)
+    trainer.workers.job = trainer.workers.ray.put((vars(RAY), "0123"))
+    try:
+        trainer.train_update()
+    except ClusterError as error:
+        said.put(str(error))
+
+
+@pytest.mark.parametrize(
+    ("cpus", "says"),
+    [
+        (0, "the Ray cluster has given no worker within 3 s: go on with --resume"),
+        (1, "has another version of the code or of torch than the learning process"),
+    ],
+)
+def test_a_cluster_that_cannot_play_is_refused_in_a_sentence(cpus: int, says: str) -> None:
+    assert says in elsewhere(sentences, cpus)
+
+
+def test_a_cluster_that_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match=r"there is no Ray cluster at '127\.0\.0\.1:9' to be used"):
+        train(replace(RAY, out=tmp_path, address="127.0.0.1:9"))
+    assert not state.complete(tmp_path)
+
+
+def test_arguments_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArgsError, match=r"address=127\.0\.0\.1:6379 is of a Ray cluster, which plays with --workers ray"):
+        train(replace(PROCESSES, out=tmp_path, address="127.0.0.1:6379"))
+    with pytest.raises(ArgsError, match="ray_workers=0 must be at least 1"):
+        train(replace(RAY, out=tmp_path, ray_workers=0))

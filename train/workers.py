@@ -1,0 +1,244 @@
+"""Experience from a Ray cluster (https://docs.ray.io, extra `ray`): its processes play what one process learns from.
+
+A rollout is a function of the network and of where its matches stand, and gives both what is learnt from and where they stand
+then; so any process of the cluster can play any rollout, and one that is lost with its process or node is played again, with
+the same result. The process that learns waits for all rollouts of an update: what is learnt depends on their number alone,
+and equals what as many processes learn that play for themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+import napoleon_env
+from napoleon_env.cluster import ClusterError, connect
+from train import state
+
+if TYPE_CHECKING:
+    from train.ppo import Args, Played, Trainer
+
+GIVEN = 60.0
+"""Seconds in which the cluster must give a process."""
+PREPARING = 600.0
+"""Seconds for the first rollout of a process, which compiles, and as long as no other one is known."""
+SLOWER = 10.0
+"""How many times longer than the longest before a rollout may take until its process counts as lost."""
+SHORT = 3.0
+"""Seconds that the longest is at least taken for."""
+RETRIES = 3
+"""Losses in one update, for each rollout of it, after which the run ends."""
+GO_ON = "go on with --resume"
+
+State = tuple[dict[str, torch.Tensor], dict[str, Any]]
+"""Where the matches of a rollout stand (`state.play_tensors`, `state.play_facts`)."""
+
+
+@cache
+def code() -> str:
+    """A digest of the sources and of torch's version: all that must be the same on every node."""
+    root = Path(napoleon_env.__file__).parent.parent
+    files = sorted(path for folder in ("napoleon_env", "agents", "train") for path in (root / folder).glob("*.py"))
+    return sha256(b"\0".join([torch.__version__.encode(), *(path.read_bytes() for path in files)])).hexdigest()
+
+
+@dataclass
+class Rollout:
+    """One that is being played."""
+
+    number: int
+    limit: float | None = None
+    """Time by which it is lost; None: no process has it yet."""
+    first: bool = False
+    """Whether it is the first one of its process."""
+
+
+class RayWorkers:
+    """Plays the rollouts of one learning process on a Ray cluster.
+
+    Args:
+        args: of the run.
+        rank: of the learning process.
+
+    Raises:
+        ClusterError: there is no Ray, or no such cluster.
+    """
+
+    def __init__(self, args: Args, rank: int) -> None:
+        os.environ.setdefault("RAY_worker_niceness", "0")  # of a local cluster: the others wait for the slowest
+        connect(args.ray_workers, args.address)
+        import ray
+
+        self.ray = ray
+        self.first, self.number = rank * args.ray_workers, args.ray_workers
+        self.states: list[State] = []
+        self.task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")(play)
+        self.job = ray.put((vars(args), code()))
+        self.past: dict[int, Any] = {}
+        self.longest = 0.0
+
+    def play(self, trainer: Trainer) -> list[Played]:
+        """The rollouts of one update, in order.
+
+        Raises:
+            ClusterError: the cluster is lost, gives no process, has another version, or a process cannot play.
+        """
+        start = time.perf_counter()
+        trainer.freeze_past()
+        owners = [tensors["owner"].numpy().ravel() for tensors, _ in self.states]
+        trainer.past.turn(np.concatenate(owners) if owners else np.empty(0, np.int64))
+        try:
+            results = self._gather(trainer)
+        except ClusterError:
+            raise
+        except Exception as error:
+            raise ClusterError(f"the Ray cluster fails: {_line(error)}: {GO_ON}") from None
+        self.states = [state_of for _, state_of in results]
+        trainer.seconds["workers"] += time.perf_counter() - start
+        return [unpack(trainer, sent) for sent, _ in results]
+
+    def _gather(self, trainer: Trainer) -> list[tuple[dict[str, Any], State]]:
+        ray, exceptions = self.ray, self.ray.exceptions
+        actors = trainer.past.actors
+        self.past = {n: self.past.get(n) or ray.put(_arrays(actors[n])) for n in actors}
+        weights = ray.put(_arrays(trainer.net))
+
+        def begin(number: int) -> Any:
+            begins_at = self.states[number] if self.states else None
+            return self.task.remote(
+                self.job, self.first + number, begins_at, weights, self.past, trainer.update, trainer.updates
+            )
+
+        playing = {begin(number): Rollout(number) for number in range(self.number)}
+        results: dict[int, tuple[dict[str, Any], State]] = {}
+        losses, heard = 0, time.monotonic()
+        while playing:
+            ready, _ = ray.wait([*playing], timeout=1.0)
+            now = time.monotonic()
+            lost = [task for task, rollout in playing.items() if rollout.limit and now > rollout.limit and task not in ready]
+            for task in ready:
+                rollout, heard = playing[task], now
+                try:
+                    told = ray.get(next(task))
+                except exceptions.RayTaskError as error:
+                    if isinstance(error.cause, ClusterError):
+                        raise error.cause from None
+                    raise ClusterError(f"a worker of the Ray cluster cannot play: {_line(error.cause)}") from None
+                except exceptions.RayError:
+                    lost.append(task)
+                    continue
+                if isinstance(told, bool):
+                    rollout.first = told
+                    rollout.limit = now + (PREPARING if told or not self.longest else SLOWER * max(SHORT, self.longest))
+                else:
+                    sent, state_of, seconds = told
+                    if not rollout.first:
+                        self.longest = max(self.longest, seconds)
+                    results[rollout.number] = sent, state_of
+                    del playing[task]
+            for task in lost:
+                losses += 1
+                number = playing.pop(task).number
+                ray.cancel(task, force=True)  # it may be held up
+                playing[begin(number)] = Rollout(number)
+            if losses > RETRIES * self.number:
+                raise ClusterError(f"the Ray cluster has lost {losses} workers within one update: {GO_ON}")
+            if now - heard > GIVEN and not any(rollout.limit for rollout in playing.values()):
+                raise ClusterError(f"the Ray cluster has given no worker within {GIVEN:g} s: {GO_ON}")
+        return [results[number] for number in range(self.number)]
+
+    def close(self) -> None:
+        """Take leave of the cluster; a local one ends."""
+        self.ray.shutdown()
+
+
+def unpack(trainer: Trainer, sent: dict[str, Any]) -> Played:
+    """What `pack` has packed, for the process that learns."""
+    from train.ppo import Played, Samples
+
+    rows, *columns = (torch.tensor(column) for column in sent["columns"])  # copied, so that the cluster's memory is free again
+    features = trainer.net.features(rows, rows[:, :0], trainer.dtype)
+    legal, choice, *others = columns
+    orders = [[index.astype(np.int64) for index in order] for order in sent["orders"]]
+    return Played(Samples([features, legal.long(), choice.long(), *others]), orders, sent["facts"])
+
+
+# In the processes that play.
+
+_trainer: Trainer | None = None
+"""Of this process: the network and matches, into which those of a rollout are put."""
+
+
+def play(
+    job: tuple[dict[str, Any], str], number: int, begins_at: State | None, weights: dict[str, np.ndarray],
+    past: dict[int, Any], update: int, updates: int,
+) -> Generator[Any, None, None]:  # fmt: skip
+    """Play a rollout.
+
+    Yields whether this process has played none before; then what `pack` gives, where the matches stand now, and how many
+    seconds it took.
+
+    Args:
+        job: arguments of the run, and digest of its code.
+        number: of the worker.
+        begins_at: where its matches stand; None at the beginning of the run.
+        weights: of the network.
+        past: references to the past selves' networks.
+        update, updates: of the learning process.
+    """
+    global _trainer
+    import ray
+
+    from train.ppo import Args, Trainer
+
+    values, wanted = job
+    if code() != wanted:
+        raise ClusterError(
+            f"the node {ray.util.get_node_ip_address()} has another version of the code or of torch than the learning process"
+        )
+    start, processor = time.perf_counter(), time.process_time()
+    yield _trainer is None
+    torch.set_num_threads(1)
+    if _trainer is None or begins_at is None:
+        _trainer = Trainer(Args(**values), number)
+    for n in past.keys() - _trainer.past.actors.keys():
+        _trainer.past.put(_trainer.net, n, _tensors(ray.get(past[n])))
+    if begins_at is not None:
+        state.put_play(_trainer, *begins_at)
+    _trainer.net.load_state_dict(_tensors(weights))
+    _trainer.update, _trainer.updates = update, updates
+    sent = pack(_trainer, _trainer.play())
+    sent["facts"]["worker/processor seconds"] = time.process_time() - processor
+    yield sent, (state.play_tensors(_trainer), state.play_facts(_trainer)), time.perf_counter() - start
+
+
+def pack(trainer: Trainer, played: Played) -> dict[str, Any]:
+    """A rollout in as few bytes as hold it."""
+    batch, columns = trainer.experience.batch, played.samples.columns
+    rows = np.concatenate([x.reshape(-1, x.shape[-1]) for x in (batch.observation, batch.hidden)], 1)
+    legal, choice, *others = (column.numpy() for column in columns[1:])
+    packed = [rows, legal.astype(np.int16), choice.astype(np.int8), *others]
+    orders = [[index.astype(np.int32) for index in order] for order in played.orders]
+    size = sum(x.nbytes for x in (*packed, *(index for order in orders for index in order)))
+    return {"columns": packed, "orders": orders, "facts": played.facts | {"worker/bytes a decision": size / len(rows)}}
+
+
+def _arrays(module: torch.nn.Module) -> dict[str, np.ndarray]:
+    return {name: x.numpy() for name, x in module.state_dict().items()}
+
+
+def _tensors(arrays: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
+    return {name: torch.tensor(x) for name, x in arrays.items()}
+
+
+def _line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
