@@ -104,9 +104,9 @@ class RayWorkers:
             raise ClusterError(f"the Ray cluster fails: {_line(error)}: {GO_ON}") from None
         self.states = [state_of for _, state_of in results]
         trainer.seconds["workers"] += time.perf_counter() - start
-        return [unpack(trainer, sent) for sent, _ in results]
+        return [played for played, _ in results]
 
-    def _gather(self, trainer: Trainer) -> list[tuple[dict[str, Any], State]]:
+    def _gather(self, trainer: Trainer) -> list[tuple[Played, State]]:
         ray, exceptions = self.ray, self.ray.exceptions
         actors = trainer.past.actors
         self.past = {n: self.past.get(n) or ray.put(_arrays(actors[n])) for n in actors}
@@ -119,7 +119,7 @@ class RayWorkers:
             )
 
         playing = {begin(number): Rollout(number) for number in range(self.number)}
-        results: dict[int, tuple[dict[str, Any], State]] = {}
+        results: dict[int, tuple[Played, State]] = {}
         losses, heard = 0, time.monotonic()
         while playing:
             ready, _ = ray.wait([*playing], timeout=1.0)
@@ -143,7 +143,7 @@ class RayWorkers:
                     sent, state_of, seconds = told
                     if not rollout.first:
                         self.longest = max(self.longest, seconds)
-                    results[rollout.number] = sent, state_of
+                    results[rollout.number] = unpack(trainer, sent), state_of
                     del playing[task]
             for task in lost:
                 losses += 1
