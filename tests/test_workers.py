@@ -86,7 +86,7 @@ def play_beside_a_stopped_process(said: "SimpleQueue[str]", out: Path) -> None:
     workers.SHORT = 0.1
     trainer = Trainer(replace(RAY, out=out), 0)
     trainer.updates = 10
-    trainer.workers = RayWorkers(trainer.args, 0)
+    trainer.workers = RayWorkers(trainer)
     trainer.seconds = dict.fromkeys(("workers", "update"), 0.0)
     for update in range(10):
         if update == 4:
@@ -118,8 +118,8 @@ def sentences(said: "SimpleQueue[str]", cpus: int) -> None:
     workers.GIVEN = 3.0
     workers.connect = lambda *_: connect(cpus, None)
     trainer = Trainer(RAY, 0)
-    trainer.workers = RayWorkers(RAY, 0)
-    trainer.workers.job = trainer.workers.ray.put((vars(RAY), "0123"))
+    trainer.workers = RayWorkers(trainer)
+    trainer.workers.job = trainer.workers.ray.put(("train.ppo:Trainer", "train.ppo:Args", vars(RAY), "0123"))
     try:
         trainer.train_update()
     except ClusterError as error:

@@ -143,7 +143,7 @@ def main(args: Args) -> None:
         "command": shlex.join(["python", "-m", "train.best_response", *sys.argv[1:]]),
         "arguments": args.as_json(),
         "against": fingerprint(args.against),
-        "decisions": facts["update"] * args.steps * args.matches * args.processes,
+        "decisions": facts["update"] * args.steps * args.matches * args.players_at_once(),
         "seconds": sum(facts["seconds"].values()),
         "level": LEVEL,
         "gains": [],

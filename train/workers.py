@@ -14,7 +14,9 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from inspect import getfile
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from napoleon_env.cluster import ClusterError, connect
 from train import state
 
 if TYPE_CHECKING:
-    from train.ppo import Args, Played, Trainer
+    from train.ppo import Played, Trainer
 
 GIVEN = 60.0
 """Seconds in which the cluster must give a process."""
@@ -51,6 +53,11 @@ def code() -> str:
     return sha256(b"\0".join([torch.__version__.encode(), *(path.read_bytes() for path in files)])).hexdigest()
 
 
+def name(kind: type) -> str:
+    """By which another process finds a class of this folder, though its module is the one that is run here."""
+    return f"train.{Path(getfile(kind)).stem}:{kind.__qualname__}"
+
+
 @dataclass
 class Rollout:
     """One that is being played."""
@@ -66,23 +73,23 @@ class RayWorkers:
     """Plays the rollouts of one learning process on a Ray cluster.
 
     Args:
-        args: of the run.
-        rank: of the learning process.
+        trainer: the learning process.
 
     Raises:
         ClusterError: there is no Ray, or no such cluster.
     """
 
-    def __init__(self, args: Args, rank: int) -> None:
+    def __init__(self, trainer: Trainer) -> None:
+        args = trainer.args
         os.environ.setdefault("RAY_worker_niceness", "0")  # of a local cluster: the others wait for the slowest
         connect(args.ray_workers, args.address)
         import ray
 
         self.ray = ray
-        self.first, self.number = rank * args.ray_workers, args.ray_workers
+        self.first, self.number = trainer.rank * args.ray_workers, args.ray_workers
         self.states: list[State] = []
         self.task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")(play)
-        self.job = ray.put((vars(args), code()))
+        self.job = ray.put((name(type(trainer)), name(type(args)), vars(args) | {"device": "cpu"}, code()))
         self.past: dict[int, Any] = {}
         self.longest = 0.0
 
@@ -162,10 +169,10 @@ class RayWorkers:
 
 
 def unpack(trainer: Trainer, sent: dict[str, Any]) -> Played:
-    """What `pack` has packed, for the process that learns."""
+    """What `pack` has packed, for the process that learns; copied, so that the cluster's memory is free again."""
     from train.ppo import Played, Samples
 
-    rows, *columns = (torch.tensor(column) for column in sent["columns"])  # copied, so that the cluster's memory is free again
+    rows, *columns = (torch.tensor(column, device=trainer.device) for column in sent["columns"])
     features = trainer.net.features(rows, rows[:, :0], trainer.dtype)
     legal, choice, *others = columns
     orders = [[index.astype(np.int64) for index in order] for order in sent["orders"]]
@@ -179,7 +186,7 @@ _trainer: Trainer | None = None
 
 
 def play(
-    job: tuple[dict[str, Any], str], number: int, begins_at: State | None, weights: dict[str, np.ndarray],
+    job: tuple[str, str, dict[str, Any], str], number: int, begins_at: State | None, weights: dict[str, np.ndarray],
     past: dict[int, Any], update: int, updates: int,
 ) -> Generator[Any, None, None]:  # fmt: skip
     """Play a rollout.
@@ -188,7 +195,7 @@ def play(
     seconds it took.
 
     Args:
-        job: arguments of the run, and digest of its code.
+        job: names of the loop's and the arguments' types, the arguments, and the digest of the code.
         number: of the worker.
         begins_at: where its matches stand; None at the beginning of the run.
         weights: of the network.
@@ -198,9 +205,7 @@ def play(
     global _trainer
     import ray
 
-    from train.ppo import Args, Trainer
-
-    values, wanted = job
+    trainer_type, args_type, values, wanted = job
     if code() != wanted:
         raise ClusterError(
             f"the node {ray.util.get_node_ip_address()} has another version of the code or of torch than the learning process"
@@ -209,7 +214,7 @@ def play(
     yield _trainer is None
     torch.set_num_threads(1)
     if _trainer is None or begins_at is None:
-        _trainer = Trainer(Args(**values), number)
+        _trainer = resolve_name(trainer_type)(resolve_name(args_type)(**values), number)
     for n in past.keys() - _trainer.past.actors.keys():
         _trainer.past.put(_trainer.net, n, _tensors(ray.get(past[n])))
     if begins_at is not None:
@@ -233,7 +238,7 @@ def pack(trainer: Trainer, played: Played) -> dict[str, Any]:
 
 
 def _arrays(module: torch.nn.Module) -> dict[str, np.ndarray]:
-    return {name: x.numpy() for name, x in module.state_dict().items()}
+    return {name: x.numpy(force=True) for name, x in module.state_dict().items()}
 
 
 def _tensors(arrays: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
