@@ -38,7 +38,7 @@ from train.evaluation import Evaluator
 from train.experience import BIDDING, FAILED, MADE, RUNNING, Batch, Experience, Guests, Table, advantages, varying_inputs
 from train.page import write_page
 from train.pool import PastSelves
-from train.processes import run_processes, share
+from train.processes import LostError, run_processes, share
 from train.progress import Reporter
 from train.workers import RayWorkers
 
@@ -549,7 +549,12 @@ def train(args: Args, make: type[Trainer] = Trainer) -> Args:
     if args.processes == 1 and args.workers == "own":
         work(0, args, make)
     else:
-        run_processes(work, args.processes, args.out / "rendezvous", args, make)
+        try:
+            run_processes(work, args.processes, args.out / "rendezvous", args, make)
+        except LostError as error:
+            if args.workers == "own":
+                raise
+            raise LostError(f"the Ray cluster may be lost, for then Ray ends processes: {error}") from None
     return args
 
 
