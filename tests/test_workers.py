@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.queues import SimpleQueue
@@ -80,6 +81,7 @@ def elsewhere(work: Callable[..., None], *args: object) -> str:
     process = context.Process(target=work, args=(said, *args))
     process.start()
     process.join()
+    assert process.exitcode == 0
     return said.get()
 
 
@@ -89,28 +91,41 @@ def play_beside_a_stopped_process(said: "SimpleQueue[str]", out: Path) -> None:
     trainer.updates = 10
     trainer.workers = RayWorkers(trainer)
     trainer.seconds = dict.fromkeys(("workers", "update"), 0.0)
+    stopped = threading.Event()
     for update in range(10):
         if update == 4:
-            pids = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/comm") if is_worker(path)]
-            os.kill(pids[0], signal.SIGSTOP)
+            threading.Thread(target=stop_one, args=(stopped,), daemon=True).start()
         trainer.train_update()
     state.save(out, trainer)
     trainer.workers.close()
-    said.put(f"{len(pids)} played")
+    said.put("stopped" if stopped.is_set() else "none was found")
 
 
-def is_worker(comm: Path) -> bool:
-    """Whether a process is a Ray worker of this one's cluster that has played."""
+def stop_one(stopped: threading.Event) -> None:
+    """Stop a process in the middle of a rollout."""
+    while not stopped.is_set():
+        for comm in Path("/proc").glob("[0-9]*/comm"):
+            if plays(comm):
+                time.sleep(0.02)  # it has told that it has begun
+                if plays(comm):
+                    os.kill(int(comm.parent.name), signal.SIGSTOP)
+                    stopped.set()
+                    return
+
+
+def plays(comm: Path) -> bool:
+    """Whether a process is a Ray worker of these tests, and plays."""
     try:
         return (
-            comm.read_text().startswith("ray::") and APART["RAY_AUTH_TOKEN"].encode() in (comm.parent / "environ").read_bytes()
+            comm.read_text().startswith("ray::play")
+            and APART["RAY_AUTH_TOKEN"].encode() in (comm.parent / "environ").read_bytes()
         )
     except OSError:
         return False
 
 
 def test_the_rollout_of_a_stopped_process_is_played_again(by_processes: list[dict[str, torch.Tensor]], tmp_path: Path) -> None:
-    assert elsewhere(play_beside_a_stopped_process, tmp_path) == "2 played"
+    assert elsewhere(play_beside_a_stopped_process, tmp_path) == "stopped"
     same(tmp_path, by_processes)
 
 

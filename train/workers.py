@@ -17,7 +17,8 @@ from hashlib import sha256
 from inspect import getfile
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from signal import SIGKILL
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -34,7 +35,7 @@ GIVEN = 60.0
 PREPARING = 600.0
 """Seconds for the first rollout of a process, which compiles, and as long as no other one is known."""
 SLOWER = 10.0
-"""How many times longer than the longest before a rollout may take until its process counts as lost."""
+"""How many times longer than the longest before a rollout may take until its process is ended."""
 SHORT = 3.0
 """Seconds that the longest is at least taken for."""
 RETRIES = 3
@@ -58,15 +59,23 @@ def name(kind: type) -> str:
     return f"train.{Path(getfile(kind)).stem}:{kind.__qualname__}"
 
 
+class Begun(NamedTuple):
+    """What a process tells when it begins a rollout."""
+
+    first: bool
+    """Whether it is its first one."""
+    node: str
+    process: int
+
+
 @dataclass
 class Rollout:
     """One that is being played."""
 
     number: int
-    limit: float | None = None
-    """Time by which it is lost; None: no process has it yet."""
-    first: bool = False
-    """Whether it is the first one of its process."""
+    limit: float = 0.0
+    """Time by which it is to have ended, once it has begun."""
+    begun: Begun | None = None
 
 
 class RayWorkers:
@@ -114,6 +123,8 @@ class RayWorkers:
         return [played for played, _ in results]
 
     def _gather(self, trainer: Trainer) -> list[tuple[Played, State]]:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
         ray, exceptions = self.ray, self.ray.exceptions
         actors = trainer.past.actors
         self.past = {n: self.past.get(n) or ray.put(_arrays(actors[n])) for n in actors}
@@ -131,7 +142,11 @@ class RayWorkers:
         while playing:
             ready, _ = ray.wait([*playing], timeout=1.0)
             now = time.monotonic()
-            lost = [task for task, rollout in playing.items() if rollout.limit and now > rollout.limit and task not in ready]
+            for rollout in playing.values():
+                if rollout.begun and now > rollout.limit:  # its process may be stopped; when it has ended, the rollout is lost
+                    there = NodeAffinitySchedulingStrategy(rollout.begun.node, soft=False)
+                    ray.remote(num_cpus=0, scheduling_strategy=there)(end).remote(rollout.begun.process)
+                    rollout.limit = now + GIVEN
             for task in ready:
                 rollout, heard = playing[task], now
                 try:
@@ -141,25 +156,22 @@ class RayWorkers:
                         raise error.cause from None
                     raise ClusterError(f"a worker of the Ray cluster cannot play: {_line(error.cause)}") from None
                 except exceptions.RayError:
-                    lost.append(task)
+                    losses += 1
+                    del playing[task]
+                    playing[begin(rollout.number)] = Rollout(rollout.number)
                     continue
-                if isinstance(told, bool):
-                    rollout.first = told
-                    rollout.limit = now + (PREPARING if told or not self.longest else SLOWER * max(SHORT, self.longest))
+                if isinstance(told, Begun):
+                    known = self.longest and not told.first
+                    rollout.begun, rollout.limit = told, now + (SLOWER * max(SHORT, self.longest) if known else PREPARING)
                 else:
                     sent, state_of, seconds = told
-                    if not rollout.first:
+                    if rollout.begun and not rollout.begun.first:
                         self.longest = max(self.longest, seconds)
                     results[rollout.number] = unpack(trainer, sent), state_of
                     del playing[task]
-            for task in lost:
-                losses += 1
-                number = playing.pop(task).number
-                ray.cancel(task, force=True)  # it may be held up
-                playing[begin(number)] = Rollout(number)
             if losses > RETRIES * self.number:
                 raise ClusterError(f"the Ray cluster has lost {losses} workers within one update: {GO_ON}")
-            if now - heard > GIVEN and not any(rollout.limit for rollout in playing.values()):
+            if now - heard > GIVEN and not any(rollout.begun for rollout in playing.values()):
                 raise ClusterError(f"the Ray cluster has given no worker within {GIVEN:g} s: {GO_ON}")
         return [results[number] for number in range(self.number)]
 
@@ -191,7 +203,7 @@ def play(
 ) -> Generator[Any, None, None]:  # fmt: skip
     """Play a rollout.
 
-    Yields whether this process has played none before; then what `pack` gives, where the matches stand now, and how many
+    Yields what has begun; then what `pack` gives, where the matches stand now, and how many
     seconds it took.
 
     Args:
@@ -211,7 +223,7 @@ def play(
             f"the node {ray.util.get_node_ip_address()} has another version of the code or of torch than the learning process"
         )
     start, processor = time.perf_counter(), time.process_time()
-    yield _trainer is None
+    yield Begun(_trainer is None, ray.get_runtime_context().get_node_id(), os.getpid())
     torch.set_num_threads(1)
     if _trainer is None or begins_at is None:
         _trainer = resolve_name(trainer_type)(resolve_name(args_type)(**values), number)
@@ -224,6 +236,11 @@ def play(
     sent = pack(_trainer, _trainer.play())
     sent["facts"]["worker/processor seconds"] = time.process_time() - processor
     yield sent, (state.play_tensors(_trainer), state.play_facts(_trainer)), time.perf_counter() - start
+
+
+def end(process: int) -> None:
+    """End another process of this node."""
+    os.kill(process, SIGKILL)
 
 
 def pack(trainer: Trainer, played: Played) -> dict[str, Any]:
