@@ -187,7 +187,7 @@ class Trainer:
         self.experience = Experience(self.lay_tables(), inputs, args.steps, self.rng, self.guests())
         self.workers: RayWorkers | None = None
         self.update, self.updates = 0, 0
-        self.seconds = dict.fromkeys(("environment", "inference", "critic", "update"), 0.0)
+        self.seconds: dict[str, float] = dict.fromkeys(("environment", "inference", "critic", "update"), 0.0)
 
     def lay_tables(self) -> list[Table]:
         """The matches of this process, as many of each rule set."""

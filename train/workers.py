@@ -123,9 +123,10 @@ class RayWorkers:
         return [played for played, _ in results]
 
     def _gather(self, trainer: Trainer) -> list[tuple[Played, State]]:
+        from ray import exceptions
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        ray, exceptions = self.ray, self.ray.exceptions
+        ray = self.ray
         actors = trainer.past.actors
         self.past = {n: self.past.get(n) or ray.put(_arrays(actors[n])) for n in actors}
         weights = ray.put(_arrays(trainer.net))
@@ -226,16 +227,18 @@ def play(
     yield Begun(_trainer is None, ray.get_runtime_context().get_node_id(), os.getpid())
     torch.set_num_threads(1)
     if _trainer is None or begins_at is None:
-        _trainer = resolve_name(trainer_type)(resolve_name(args_type)(**values), number)
-    for n in past.keys() - _trainer.past.actors.keys():
-        _trainer.past.put(_trainer.net, n, _tensors(ray.get(past[n])))
+        _trainer = trainer = resolve_name(trainer_type)(resolve_name(args_type)(**values), number)
+    else:
+        trainer = _trainer
+    for n in past.keys() - trainer.past.actors.keys():
+        trainer.past.put(trainer.net, n, _tensors(ray.get(past[n])))
     if begins_at is not None:
-        state.put_play(_trainer, *begins_at)
-    _trainer.net.load_state_dict(_tensors(weights))
-    _trainer.update, _trainer.updates = update, updates
-    sent = pack(_trainer, _trainer.play())
+        state.put_play(trainer, *begins_at)
+    trainer.net.load_state_dict(_tensors(weights))
+    trainer.update, trainer.updates = update, updates
+    sent = pack(trainer, trainer.play())
     sent["facts"]["worker/processor seconds"] = time.process_time() - processor
-    yield sent, (state.play_tensors(_trainer), state.play_facts(_trainer)), time.perf_counter() - start
+    yield sent, (state.play_tensors(trainer), state.play_facts(trainer)), time.perf_counter() - start
 
 
 def end(process: int) -> None:
