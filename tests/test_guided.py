@@ -27,7 +27,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(3)
     inputs = varying_inputs([RULES], "canonical", (), decisions=2000)
     net = ActorCritic(inputs, torch.ones(OBSERVATION_SIZE), torch.ones(HIDDEN_SIZE), 16, 1)
-    torch.nn.init.normal_(net.actor.last.weight, std=1.0)
+    torch.nn.init.normal_(net.actors[0].last.weight, std=1.0)
     file = tmp_path_factory.mktemp("agent") / "agent.onnx"
     save_agent(file, net, [RULES], "canonical", training={})
     return file

@@ -31,12 +31,12 @@ def test_the_wheel_holds_them_and_all_packages() -> None:
     assert released_agent("universal") == FOLDER / "universal.onnx"
 
 
-@pytest.mark.parametrize(("preset", "players"), product(PRESETS, range(2, 7)))
+@pytest.mark.parametrize(("preset", "players"), list(product(PRESETS, range(2, 7))))
 def test_the_universal_one_knows_every_rule_set_and_number_of_players(preset: str, players: int) -> None:
     rules = ne.Ruleset.make(preset, players=players)
     agent = ne.make_player("universal")
     assert isinstance(agent, OnnxPlayer)
-    assert rules.header in agent.metadata["rule_sets"]
+    assert rules.header in agent.metadata["rules"]
     match = ne.Match(rules, seed=players)
     while match.seat is not None:
         match.play(agent.act(match.view(match.seat, seed=0)))
