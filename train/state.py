@@ -120,6 +120,8 @@ def load_newest(folder: Path, trainer: Trainer) -> None:
     if trainer.workers:
         trainer.workers.states = [(of(tensors, f"worker/{i}/"), worker) for i, worker in enumerate(facts["workers"])]
     trainer.update, trainer.updates, trainer.seconds = facts["update"], facts["updates"], facts["seconds"]
+    played = trainer.experience.seconds
+    played |= {name: trainer.seconds[name] for name in played if name in trainer.seconds}
 
 
 def tensors_of(trainer: Trainer) -> dict[str, torch.Tensor]:

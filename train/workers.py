@@ -94,7 +94,7 @@ class RayWorkers:
         connect(args.ray_workers, args.address)
         import ray
 
-        self.ray = ray
+        self.ray: Any = ray  # its types know no generators among what is waited for
         self.first, self.number = trainer.rank * args.ray_workers, args.ray_workers
         self.states: list[State] = []
         self.task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")(play)
