@@ -1,12 +1,13 @@
 """The training loop: its numbers before the first step, and that a run goes on as if it had never stopped."""
 
 import json
+import math
 import multiprocessing
 import os
 import random
 import shutil
 import signal
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import count
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -20,10 +21,10 @@ import torch
 from agents.network import RoleSplit, divergence, log_prob_and_entropy
 from napoleon_env.agent import OnnxPlayer
 from napoleon_env.exact import ExactGame
-from napoleon_env.ruleset import parse_changes
+from napoleon_env.ruleset import RulesetError, parse_changes
 from train import state
 from train.experience import BIDDING, DECLARER, DEFENDER
-from train.ppo import MEASURED, Args, ArgsError, Samples, Trainer, normalise_per_role, set_budget, train
+from train.ppo import BOUNDS, MEASURED, Args, ArgsError, Samples, Trainer, normalise_per_role, set_budget, train
 
 SMALL = Args(
     processes=1, matches=16, steps=32, minibatch=128, width=16, critic_width=16, precision="fp32", save_every=0.0,
@@ -222,15 +223,31 @@ def test_too_few_decisions_for_a_minibatch_are_refused_before_anything_is_writte
 @pytest.mark.parametrize(
     ("change", "why"),
     [
+        ({"players": (7,)}, "players=7"),
+        ({"players": ()}, "there is no rule set to train on"),
+        ({"width": 0}, "width=0 must be at least 1"),
+        ({"past": 1.5}, "past=1.5 must be at least 0 and at most 1"),
+        ({"lr": math.nan}, "lr=nan must be at least 0"),
+        ({"minutes": -1.0}, "minutes=-1.0 must be at least 0"),
+        ({"address": "here:1"}, "address=here:1 is of a Ray cluster"),
         ({"device": "gpu"}, "device='gpu' must be cpu, cuda or cuda:N"),
         ({"device": "cuda:99"}, "device=cuda:99 is not there: "),
         ({"matches": 8, "steps": 32, "players": (2, 3, 4), "rules": ("german", "english", "russian")}, "matches=8 are fewer"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_before_anything_is_written(change: dict[str, Any], why: str, tmp_path: Path) -> None:
-    with pytest.raises(ArgsError, match=why):
+    with pytest.raises((ArgsError, RulesetError), match=why):
         train(replace(SMALL, out=tmp_path / "out", **change))
     assert not (tmp_path / "out").exists()
+
+
+def test_numbers_among_the_arguments_have_bounds_and_a_file_is_no_folder(tmp_path: Path) -> None:
+    numbers = {field.name for field in fields(Args) if field.type in ("int", "float")}
+    assert set(BOUNDS) == numbers
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ArgsError, match="file' cannot be a folder: "):
+        train(replace(SMALL, out=tmp_path / "file"))
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")

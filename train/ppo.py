@@ -12,6 +12,7 @@ imperfect-information games" (arXiv 2502.08938); critic of PerfectDou (arXiv 220
 from __future__ import annotations
 
 import copy
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -48,6 +49,15 @@ PAST_FROM = 0.25
 """Share of the run before the first past self is kept: earlier ones play too badly to learn from."""
 LEAST_BATCHES = 2
 """Minibatches that the decisions of an update must be enough for."""
+
+BOUNDS: dict[str, tuple[float, float]] = (
+    dict.fromkeys(("matches", "steps", "epochs", "minibatch", "width", "critic_width", "depth"), (1, math.inf))
+    | dict.fromkeys(("processes", "ray_workers", "keep", "past_every"), (1, math.inf))
+    | dict.fromkeys(("minutes", "decisions", "save_every", "eval_every", "seed"), (0, math.inf))
+    | dict.fromkeys(("lr", "clip", "entropy", "entropy_end", "magnet", "value_weight", "grad_norm"), (0, 1e6))
+    | dict.fromkeys(("decay", "explore", "past", "magnet_rate"), (0, 1))
+)
+"""Least and greatest value of each number among the arguments."""
 
 
 @dataclass
@@ -512,6 +522,36 @@ def work(rank: int, args: Args, make: type[Trainer]) -> None:
         trainer.workers.close()
 
 
+def check(args: Args) -> None:
+    """Whether a run can be as the arguments say.
+
+    Raises:
+        RulesetError, ArgsError: it cannot.
+    """
+    for name, (low, high) in BOUNDS.items():
+        if not low <= getattr(args, name) <= high:  # neither is a number that is none
+            most = "" if high == math.inf else f" and at most {high}"
+            raise ArgsError(f"{name}={getattr(args, name)} must be at least {low}{most}")
+    rule_sets = args.rule_sets()
+    if not rule_sets:
+        raise ArgsError("there is no rule set to train on: name one with --rules and a number of seats with --players")
+    if args.matches < len(rule_sets):
+        raise ArgsError(f"matches={args.matches} are fewer than the {len(rule_sets)} rule sets")
+    if args.matches * args.steps < LEAST_BATCHES * args.minibatch:
+        raise ArgsError(
+            f"matches={args.matches} of steps={args.steps} are too few decisions for minibatch={args.minibatch}: "
+            f"an update needs {LEAST_BATCHES} times as many, for the worth of some of them is not known yet"
+        )
+    if args.device.split(":")[0] not in ("cpu", "cuda"):
+        raise ArgsError(f"device={shown(args.device)} must be cpu, cuda or cuda:N")
+    try:
+        torch.empty(0, device=args.device)
+    except (RuntimeError, AssertionError) as error:  # CUDA's is an assertion
+        raise ArgsError(f"device={args.device} is not there: {str(error).splitlines()[0]}") from None
+    if args.address and args.workers != "ray":
+        raise ArgsError(f"address={args.address} is of a Ray cluster, which plays with --workers ray")
+
+
 def train(args: Args, make: type[Trainer] = Trainer) -> Args:
     """Train; the agent is `out`/agent.onnx afterwards. Returns the arguments, which are the stored ones of a resumed run.
 
@@ -523,29 +563,15 @@ def train(args: Args, make: type[Trainer] = Trainer) -> Args:
         RulesetError, ArgsError, StateError: nothing has been written.
         LostError, ClusterError: a process or the cluster was lost, or there is none; what the last training state holds is not.
     """
-    rule_sets = args.rule_sets()  # what cannot be is refused here, before any process is started
-    if args.matches < len(rule_sets):
-        raise ArgsError(f"matches={args.matches} are fewer than the {len(rule_sets)} rule sets")
-    if args.device.split(":")[0] not in ("cpu", "cuda"):
-        raise ArgsError(f"device={shown(args.device)} must be cpu, cuda or cuda:N")
-    try:
-        torch.empty(0, device=args.device)
-    except (RuntimeError, AssertionError) as error:  # CUDA's is an assertion
-        raise ArgsError(f"device={args.device} is not there: {str(error).splitlines()[0]}") from None
-    if args.matches * args.steps < LEAST_BATCHES * args.minibatch:
-        raise ArgsError(
-            f"matches={args.matches} of steps={args.steps} are too few decisions for minibatch={args.minibatch}: "
-            f"an update needs {LEAST_BATCHES} times as many, for the worth of some of them is not known yet"
-        )
-    if args.ray_workers < 1:
-        raise ArgsError(f"ray_workers={args.ray_workers} must be at least 1")
+    check(args)  # before any process is started
     if args.resume:
         args = state.resumed_args(args)
     elif state.complete(args.out):
         raise ArgsError(f"{args.out} holds training states: go on from them with --resume, or take another --out")
-    if args.address and args.workers != "ray":
-        raise ArgsError(f"address={args.address} is of a Ray cluster, which plays with --workers ray")
-    args.out.mkdir(parents=True, exist_ok=True)
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgsError(f"out={shown(str(args.out), 200)} cannot be a folder: {error.strerror}") from None
     if args.processes == 1 and args.workers == "own":
         work(0, args, make)
     else:
