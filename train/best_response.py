@@ -49,6 +49,12 @@ class Args(ppo.Args):
     """Who responds: one seat among copies of the agent, or all others against the agent in one."""
     deals: int = 4000
     """Evaluation deals on which the gain is measured, each in all seats."""
+    explore: float = 0.3
+    """As in `train.ppo`; among good players a beginner who declares loses, so without it the learner would soon only pass."""
+    entropy: float = 0.15
+    """As in `train.ppo`, for the same reason."""
+    epochs: int = 2
+    """As in `train.ppo`; only some of the decisions are the learner's, so each is used more."""
 
 
 def frozen_agent(args: Args) -> OnnxPlayer:
