@@ -115,6 +115,8 @@ class OnnxPlayer(StatesPlayer):
             import onnxruntime
         except ImportError as error:
             raise AgentError("running an agent file needs onnxruntime: pip install 'napoleon-env[agents]'") from error
+        if not isinstance(sample, bool):
+            raise AgentError(f"sample={shown(sample)} must be true or false")
         self.path, self.sample, self.deterministic = Path(path), sample, not sample
         if not self.path.is_file():
             raise AgentError(f"agent file {shown(str(path), 200)} does not exist")

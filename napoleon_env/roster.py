@@ -335,6 +335,9 @@ def _check_options(spec: Spec, parameters: Mapping[str, inspect.Parameter], not_
         if key not in there:
             exist = f"the options are {', '.join(there)}" if there else "it has no options"
             raise RosterError(f"player {shown(spec.text)}: there is no option {key}: {exist}")
+    needed = [p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    if missing := [name for name in needed if name not in (*spec.options, *not_options)]:
+        raise RosterError(f"player {shown(spec.text)} needs the option{'s' * (len(missing) > 1)} {' and '.join(missing)}")
 
 
 def _module(spec: Spec) -> ModuleType:

@@ -93,7 +93,7 @@ def test_as_a_team_it_takes_most_of_what_the_agent_can_be_made_to_lose_and_no_mo
 def test_a_resumed_run_goes_on_against_the_same_agent_and_ends_the_same(tmp_path: Path) -> None:
     torch.set_num_threads(1)
     agent = make_agent(tmp_path / "weak.onnx", Ruleset.make("german", players=3))
-    args = replace(small(tmp_path / "whole", agent, "team", 3, ()), decisions=4 * 4096, deals=20)
+    args = replace(small(tmp_path / "whole", agent, "team", 3, ()), decisions=4 * 4096, deals=120)
     main(args)
     stopped = Responder(replace(args, out=tmp_path / "halves"), 0)
     stopped.updates = 4

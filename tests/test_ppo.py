@@ -230,6 +230,7 @@ def test_too_few_decisions_for_a_minibatch_are_refused_before_anything_is_writte
         ({"lr": math.nan}, "lr=nan must be at least 0"),
         ({"minutes": -1.0}, "minutes=-1.0 must be at least 0"),
         ({"address": "here:1"}, "address=here:1 is of a Ray cluster"),
+        ({"omit": ("played", "stars")}, "omit=stars is no feature"),
         ({"device": "gpu"}, "device='gpu' must be cpu, cuda or cuda:N"),
         ({"device": "cuda:99"}, "device=cuda:99 is not there: "),
         ({"matches": 8, "steps": 32, "players": (2, 3, 4), "rules": ("german", "english", "russian")}, "matches=8 are fewer"),
@@ -248,6 +249,12 @@ def test_numbers_among_the_arguments_have_bounds_and_a_file_is_no_folder(tmp_pat
     with pytest.raises(ArgsError, match="file' cannot be a folder: "):
         train(replace(SMALL, out=tmp_path / "file"))
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_critic_that_sees_what_its_seat_sees_learns_too(tmp_path: Path) -> None:
+    train(replace(SMALL, out=tmp_path, critic="public", decisions=2 * 512))
+    tensors = parameters(tmp_path)
+    assert tensors["net/critics.0.hidden.0.weight"].shape == tensors["net/actors.0.hidden.0.weight"].shape
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")

@@ -58,9 +58,9 @@ def test_all_processes_share_sums(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
-        ("SIGKILL", "process 1 of 2 was ended by SIGKILL: go on with --resume"),
-        ("SIGSTOP", "process 1 of 2 has stopped: go on with --resume"),
-        ("error", "process 1 of 2 failed with exit code 1: go on with --resume"),
+        ("SIGKILL", "process 1 of 2 was ended by SIGKILL"),
+        ("SIGSTOP", "process 1 of 2 has stopped"),
+        ("error", "process 1 of 2 failed with exit code 1"),
     ],
 )
 def test_the_loss_of_a_process_ends_all_with_a_sentence(

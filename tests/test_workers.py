@@ -131,7 +131,8 @@ def test_the_rollout_of_a_stopped_process_is_played_again(by_processes: list[dic
 
 def sentences(said: "SimpleQueue[str]", cpus: int) -> None:
     """What is said of a cluster without a CPU, or if it has one, of other code there."""
-    workers.GIVEN = 3.0
+    if not cpus:
+        workers.GIVEN = 3.0
     workers.connect = lambda *_: connect(cpus, None)
     trainer = Trainer(RAY, 0)
     trainer.workers = RayWorkers(trainer)

@@ -17,7 +17,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -47,6 +48,8 @@ class Args(ppo.Args):
     """The agent: path.onnx, or path.onnx:sample=true."""
     by: Literal["seat", "team"] = "seat"
     """Who responds: one seat among copies of the agent, or all others against the agent in one."""
+    out: Path = field(default_factory=lambda: Path("runs/best_response"))
+    """As in `train.ppo`."""
     deals: int = 4000
     """Evaluation deals on which the gain is measured, each in all seats."""
     explore: float = 0.3
@@ -141,6 +144,8 @@ def main(args: Args) -> None:
     if args.resume:
         args = state.resumed_args(args)
     frozen_agent(args)
+    if args.deals < 100:
+        raise ppo.ArgsError(f"deals={args.deals} must be at least 100: the gain of fewer would say nothing")
     if args.past:
         raise ppo.ArgsError(f"past={args.past:g} is not for best responses: no seat is left for a past self")
     ppo.train(args, Responder)

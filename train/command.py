@@ -17,6 +17,10 @@ def run(main: Callable[[Any], Any], args: type[Any], description: str | None) ->
     given = tyro.cli(args, description=description)
     try:
         main(given)
+    except KeyboardInterrupt:
+        go_on = ": --resume goes on from the last training state" if hasattr(given, "resume") else ""
+        print(f"{sys.argv[0].rsplit('/', 1)[-1]}: interrupted{go_on}", file=sys.stderr)
+        sys.exit(130)
     except ValueError as error:
         if type(error).__module__.split(".")[0] not in OWN:
             raise

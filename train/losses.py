@@ -90,6 +90,8 @@ def main(args: Args) -> None:
     """
     if args.deals < 2 * GROUP:
         raise LossesError(f"deals={args.deals} must be at least {2 * GROUP}: the interval is over groups of {GROUP}")
+    if not args.specs:
+        raise LossesError("name the players whose losses are wanted")
     rules = Ruleset.make(args.rules, players=args.players, **parse_changes(args.changes))
     found = {spec: losses(spec, rules, args.deals, args.seed) for spec in args.specs}
     if args.json:

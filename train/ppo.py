@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from agents.export import save_agent
 from agents.network import ROLES, ActorCritic, RoleSplit, divergence, log_prob_and_entropy
 from napoleon_env.notation import BID, MAX_HAND, PASS, shown
-from napoleon_env.observation import HIDDEN_SIZE, observation_bounds
+from napoleon_env.observation import HIDDEN_SIZE, observation_bounds, observation_layout
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
 from train import page, state
@@ -75,7 +75,7 @@ class Args:
     decisions: int = 0
     """Budget in decisions of all processes together; 0 takes `minutes`."""
     resume: bool = False
-    """Go on from the newest training state in `out`."""
+    """Go on from the newest training state in `out`, with its arguments: of those given here only `out` and `address` count."""
     seed: int = 0
     """Of the network, the deals and the actions."""
     processes: int = field(default_factory=lambda: min(2, os.cpu_count() or 1))
@@ -274,7 +274,7 @@ class Trainer:
         self.past.turn(self.experience.owner)
         batch = self.experience.rollout(self.logits_of, args.explore * (1 - self.progress()))
         start = clock()
-        seen, secret = (torch.from_numpy(x.reshape(-1, x.shape[-1])).to(self.device) for x in (batch.observation, batch.hidden))
+        seen, secret = (torch.from_numpy(x).flatten(0, 1).to(self.device) for x in (batch.observation, batch.hidden))
         features = self.net.features(seen, secret, self.dtype)
         value = self.values_of(features).reshape(batch.seat.shape)
         advantage, known = advantages(
@@ -548,6 +548,8 @@ def check(args: Args) -> None:
         torch.empty(0, device=args.device)
     except (RuntimeError, AssertionError) as error:  # CUDA's is an assertion
         raise ArgsError(f"device={args.device} is not there: {str(error).splitlines()[0]}") from None
+    if unknown := sorted(set(args.omit) - {row["name"] for row in observation_layout()}):
+        raise ArgsError(f"omit={','.join(unknown)} is no feature: napoleon_env.observation_layout() has all of them")
     if args.address and args.workers != "ray":
         raise ArgsError(f"address={args.address} is of a Ray cluster, which plays with --workers ray")
 
@@ -578,15 +580,19 @@ def train(args: Args, make: type[Trainer] = Trainer) -> Args:
         try:
             run_processes(work, args.processes, args.out / "rendezvous", args, make)
         except LostError as error:
-            if args.workers == "own":
-                raise
-            raise LostError(f"the Ray cluster may be lost, for then Ray ends processes: {error}") from None
+            may_be = "" if args.workers == "own" else "the Ray cluster may be lost, for then Ray ends processes: "
+            saved = "go on with --resume" if state.complete(args.out) else "no training state had been saved"
+            raise LostError(f"{may_be}{error}: {saved}") from None
     return args
 
 
 def main(args: Args) -> None:
     """Train, and write the page of the run."""
-    print(write_page(page.Args(train(args).out)))
+    run_folder = train(args).out
+    try:
+        print(write_page(page.Args(run_folder)))
+    except page.PageError as error:  # a run of no more updates than those whose time was measured
+        print(f"no page: {error}")
 
 
 if __name__ == "__main__":

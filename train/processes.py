@@ -62,16 +62,17 @@ def run_processes(work: Callable[..., None], number: int, meeting: Path, *args: 
             silent = [rank for rank, beat in enumerate(beats) if time.monotonic() - beat > PATIENCE]
             silent = [rank for rank in silent if processes[rank].exitcode is None]
             if silent:
-                raise LostError(f"process {silent[0]} of {number} has stopped: go on with --resume")
+                raise LostError(f"process {silent[0]} of {number} has stopped")
             if any(process.exitcode for process in processes):
                 if not said.empty():
                     raise ClusterError(said.get())
-                raise LostError(f"{_told(processes)}: go on with --resume")
+                raise LostError(_told(processes))
     finally:
         for process in processes:
             if process.pid is not None:
                 process.kill()  # SIGKILL ends a stopped one too
                 process.join()
+        meeting.unlink(missing_ok=True)
 
 
 def _told(processes: list[Any]) -> str:

@@ -105,7 +105,7 @@ class Reporter:
 
     def line(self) -> str:
         """All in one line."""
-        left = self.bar.tasks[0].time_remaining
+        left = 0 if self.trainer.update == self.trainer.updates else self.bar.tasks[0].time_remaining
         parts = [
             f"{self.trainer.update:,}/{self.trainer.updates:,} updates",
             f"{'?' if left is None else timedelta(seconds=int(left))} left",
