@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, MutableSequence
 from datetime import timedelta
 from multiprocessing import get_context, parent_process
@@ -97,13 +98,18 @@ def _work(
     dist.init_process_group(
         "gloo", init_method=f"file://{meeting.resolve()}", rank=rank, world_size=len(beats), timeout=DEADLOCK
     )  # fmt: skip
+    code = 1
     try:
         work(rank, *args)
+        code = 0
     except ClusterError as error:
         said.put(str(error))
-        os._exit(1)
-    sys.stdout.flush()
-    os._exit(0)  # gloo's threads may abort a process that tears them down after another has gone
+    except Exception:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)  # gloo's threads may abort a process that tears them down after another has gone
 
 
 def _live(rank: int, beats: MutableSequence[float]) -> None:
