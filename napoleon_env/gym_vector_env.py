@@ -396,12 +396,12 @@ class NapoleonVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def render(self) -> tuple[Any, ...] | None:
         """The text or the picture of each environment, as `render_mode` says."""
-        from napoleon_env import render  # with Pillow: only for who looks
+        from napoleon_env import picture, render  # only for who looks
 
         if self.render_mode is None:
             gymnasium.logger.warn("render() shows nothing without a render_mode: make the environment with one")
             return None
-        show = render.text if self.render_mode == "ansi" else render.picture
+        show = render.text if self.render_mode == "ansi" else picture.picture
         return tuple(show(self.match(i), self.render_seat) for i in range(self.num_envs))
 
 

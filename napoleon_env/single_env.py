@@ -337,11 +337,11 @@ class Game:
 
     def render(self, mode: str, seat: int | None) -> Any:
         """The match as text ("ansi", "human") or as a picture ("rgb_array")."""
-        from napoleon_env import render  # with Pillow: only for who looks
+        from napoleon_env import picture, render  # only for who looks
 
         assert self.match is not None
         if mode == "rgb_array":
-            return render.picture(self.match, seat)
+            return picture.picture(self.match, seat)
         text = render.text(self.match, seat)
         if mode == "ansi":
             return text

@@ -21,6 +21,7 @@ ORDER = (
     "observation",
     "story",
     "render",
+    "picture",
     "record",
     "solver_core",
     "solver_states",

@@ -29,6 +29,7 @@ from websockets.sync.client import ClientConnection, connect
 from napoleon_env import Match, Ruleset, read_records, replay
 from napoleon_env.__main__ import run
 from napoleon_env.notation import CARDS
+from napoleon_env.players import RulePlayer
 from napoleon_env.record import check, write_records
 from napoleon_env.viewer.frames import frame
 from napoleon_env.viewer.game import Game, GameError
@@ -538,12 +539,12 @@ def test_what_ended_a_game_is_said_even_where_the_record_cannot_be_written(
 def test_the_record_is_written_before_the_players_are_closed(tmp_path: Path) -> None:
     game = new_game(path=str(tmp_path / "m.jsonl"))
 
-    class Closing:
+    class Closing(RulePlayer):
         def close(self) -> None:
             assert check(tmp_path / "m.jsonl").matches == 1
             raise OSError("not to be closed")
 
-    game.players[1] = Closing()  # type: ignore[assignment]
+    game.players[1] = Closing()
     with pytest.raises(OSError, match="not to be closed"), game:
         pass
     assert game.saved

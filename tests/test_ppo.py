@@ -257,7 +257,7 @@ def test_a_critic_that_sees_what_its_seat_sees_learns_too(tmp_path: Path) -> Non
     assert tensors["net/critics.0.hidden.0.weight"].shape == tensors["net/actors.0.hidden.0.weight"].shape
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="what is tested is a CUDA device, and there is none here")
 def test_networks_on_a_cuda_device_are_trained_resumed_and_exported(tmp_path: Path) -> None:
     small = replace(SMALL, out=tmp_path, device="cuda", precision="bf16", past=0.2, past_every=1, magnet=0.1)
     train(small)

@@ -16,7 +16,7 @@ import math
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -47,6 +47,8 @@ MEASURED = 12
 """Updates that are timed to turn minutes into a budget, after one that compiles."""
 PAST_FROM = 0.25
 """Share of the run before the first past self is kept: earlier ones play too badly to learn from."""
+PAST_KEPT = 8
+"""How many past selves are kept: the last ones."""
 LEAST_BATCHES = 2
 """Minibatches that the decisions of an update must be enough for."""
 
@@ -62,7 +64,7 @@ BOUNDS: dict[str, tuple[float, float]] = (
 
 @dataclass
 class Args:
-    """What a run is; a resumed run keeps all of it but `out`."""
+    """What a run is."""
 
     rules: tuple[str, ...] = ("german",)
     """Presets of rule sets; the matches are of each with each number of players, as many of one as of another."""
@@ -125,7 +127,7 @@ class Args:
     past: float = 0.0
     """Share of the seats, from a quarter of the run on, that a past self plays; it stays for the whole match."""
     past_every: int = 20
-    """Updates between the past selves that are kept, the last eight of them."""
+    """Updates between the past selves that are kept."""
     magnet: float = 0.0
     """Weight of the divergence from the magnet, a moving average of the actor's parameters."""
     magnet_rate: float = 0.02
@@ -184,7 +186,7 @@ class Trainer:
         torch.manual_seed(args.seed)
         inputs = varying_inputs(self.rule_sets, args.suit_order, args.omit)
         if args.critic == "public":
-            inputs = type(inputs)(inputs.observation, (), inputs.actions)
+            inputs = replace(inputs, hidden=())
         low, high = observation_bounds()
         scale = 1.0 / torch.from_numpy(np.maximum(np.abs(low), np.abs(high)).astype(np.float32))
         self.net = ActorCritic(
@@ -193,7 +195,7 @@ class Trainer:
         self.magnet = copy.deepcopy(self.net.actors).requires_grad_(False)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=args.lr, eps=1e-5, fused=True)
         self.rng = np.random.default_rng([args.seed, rank])
-        self.past = PastSelves(args.past, 8, np.random.default_rng([args.seed, rank, 1]), self.logits_of)
+        self.past = PastSelves(args.past, PAST_KEPT, np.random.default_rng([args.seed, rank, 1]), self.logits_of)
         self.experience = Experience(self.lay_tables(), inputs, args.steps, self.rng, self.guests())
         self.workers: RayWorkers | None = None
         self.update, self.updates = 0, 0
@@ -565,10 +567,10 @@ def train(args: Args, make: type[Trainer] = Trainer) -> Args:
         RulesetError, ArgsError, StateError: nothing has been written.
         LostError, ClusterError: a process or the cluster was lost, or there is none; what the last training state holds is not.
     """
-    check(args)  # before any process is started
     if args.resume:
         args = state.resumed_args(args)
-    elif state.complete(args.out):
+    check(args)  # before any process is started
+    if not args.resume and state.complete(args.out):
         raise ArgsError(f"{args.out} holds training states: go on from them with --resume, or take another --out")
     try:
         args.out.mkdir(parents=True, exist_ok=True)
