@@ -182,6 +182,15 @@ def test_a_state_of_another_version_is_refused_in_a_sentence(tmp_path: Path) -> 
         train(Args(out=tmp_path, resume=True))
 
 
+def test_what_a_stored_run_asks_for_and_is_not_here_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    train(replace(SMALL, out=tmp_path, decisions=512))
+    path = state.complete(tmp_path)[-1] / "rank0.json"
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps(facts | {"args": facts["args"] | {"device": "cuda:99"}}))
+    with pytest.raises(ArgsError, match="device=cuda:99 is not there: "):
+        train(Args(out=tmp_path, resume=True))
+
+
 def test_a_new_run_leaves_the_states_of_another_one_alone(tmp_path: Path) -> None:
     train(replace(SMALL, out=tmp_path, decisions=512))
     with pytest.raises(ArgsError, match="holds training states: go on from them with --resume, or take another --out"):

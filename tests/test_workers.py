@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import pytest
 import torch
 from test_cluster import APART, ray_nodes, wait_for
@@ -74,6 +76,18 @@ def test_a_node_that_is_lost_costs_time_and_a_cluster_the_updates_since_the_last
     train(Args(out=tmp_path, resume=True))  # on a local one
     assert len(state.complete(tmp_path)) == UPDATES
     same(tmp_path, by_processes)
+
+
+@pytest.mark.parametrize("critic", ["all_hands", "public"])
+def test_what_is_sent_is_what_was_played(critic: Literal["all_hands", "public"]) -> None:
+    trainer = Trainer(replace(RAY, critic=critic), 0)
+    played = trainer.play()
+    received = workers.unpack(trainer, workers.pack(trainer, played))
+    for sent, column in zip(received.samples.columns, played.samples.columns, strict=True):
+        assert sent.dtype == column.dtype
+        assert torch.equal(sent, column)
+    for sent_order, order in zip(received.orders, played.orders, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(sent_order, order, strict=True))
 
 
 def elsewhere(work: Callable[..., None], *args: object) -> str:

@@ -249,7 +249,7 @@ def end(process: int) -> None:
 def pack(trainer: Trainer, played: Played) -> dict[str, Any]:
     """A rollout in as few bytes as hold it."""
     batch, columns = trainer.experience.batch, played.samples.columns
-    rows = np.concatenate([x.reshape(-1, x.shape[-1]) for x in (batch.observation, batch.hidden)], 1)
+    rows = np.concatenate([batch.observation, batch.hidden], 2).reshape(len(columns[0]), -1)
     legal, choice, *others = (column.numpy() for column in columns[1:])
     packed = [rows, legal.astype(np.int16), choice.astype(np.int8), *others]
     orders = [[index.astype(np.int32) for index in order] for order in played.orders]
