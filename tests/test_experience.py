@@ -1,7 +1,6 @@
 """Self-play experience: whose reward is whose, and what is drawn."""
 
 import copy
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,21 +31,13 @@ def column(*values: object) -> np.ndarray:
     return np.array(values).reshape(len(values), 1)
 
 
-def never(steps: int) -> np.ndarray:
-    """Nowhere."""
-    return np.zeros((steps, 1), np.bool_)
-
-
-def judged(reward: np.ndarray, over: np.ndarray, seat: np.ndarray, value: np.ndarray, decay: float) -> Any:
-    """The advantages where all decisions are the learner's own, and which are known."""
-    return advantages(reward, over, seat, value.astype(np.float32), never(len(reward)), never(len(reward)), decay)
-
-
 def test_a_seat_is_credited_with_what_it_is_paid_while_others_move() -> None:
     # Three seats; the match ends with seat 2's move, which pays 5, 1 and -6. Lambda 1: advantage = all rewards to come - value.
     reward = np.zeros((4, 1, 3), np.float32)
     reward[3, 0] = [5, 1, -6]
-    advantage, known = judged(reward, column(False, False, False, True), column(0, 1, 0, 2), column(0.5, 0.25, 2.0, -1.0), 1.0)
+    advantage, known = advantages(
+        reward, column(False, False, False, True), column(0, 1, 0, 2), column(0.5, 0.25, 2.0, -1.0).astype(np.float32), 1.0
+    )
     assert known.all()
     assert advantage[:, 0].tolist() == [5 - 0.5, 1 - 0.25, 5 - 2.0, -6 + 1.0]
 
@@ -55,7 +46,9 @@ def test_lambda_mixes_the_next_own_value_in() -> None:
     # Seat 0 decides at 0 and 2; lambda 1/2. At 2: 5 - 2 = 3. At 0: (2 - 0.5) + 3 / 2 = 3.
     reward = np.zeros((4, 1, 3), np.float32)
     reward[3, 0] = [5, 1, -6]
-    advantage, _ = judged(reward, column(False, False, False, True), column(0, 1, 0, 2), column(0.5, 0.25, 2.0, -1.0), 0.5)
+    advantage, _ = advantages(
+        reward, column(False, False, False, True), column(0, 1, 0, 2), column(0.5, 0.25, 2.0, -1.0).astype(np.float32), 0.5
+    )
     assert advantage[2, 0] == 3
     assert advantage[0, 0] == 3
 
@@ -65,7 +58,9 @@ def test_a_deal_inside_a_match_pays_and_goes_on_a_match_end_cuts() -> None:
     reward = np.zeros((3, 1, 2), np.float32)
     reward[0, 0] = [4, -4]
     reward[1, 0] = [1, -1]
-    advantage, known = judged(reward, column(False, True, False), column(0, 0, 0), column(1.0, 2.0, 7.0), 1.0)
+    advantage, known = advantages(
+        reward, column(False, True, False), column(0, 0, 0), column(1.0, 2.0, 7.0).astype(np.float32), 1.0
+    )
     assert advantage[1, 0] == 1 - 2
     assert advantage[0, 0] == 4 + 1 - 1
     assert known[:, 0].tolist() == [True, True, False]  # nothing is known yet of what follows the last decision
@@ -73,7 +68,9 @@ def test_a_deal_inside_a_match_pays_and_goes_on_a_match_end_cuts() -> None:
 
 def test_an_unfinished_tail_is_judged_by_the_next_own_value() -> None:
     reward = np.zeros((3, 1, 2), np.float32)
-    advantage, known = judged(reward, column(False, False, False), column(0, 1, 0), column(1.0, 9.0, 1.5), 0.95)
+    advantage, known = advantages(
+        reward, column(False, False, False), column(0, 1, 0), column(1.0, 9.0, 1.5).astype(np.float32), 0.95
+    )
     assert advantage[0, 0] == 0.5
     assert known[:, 0].tolist() == [True, False, False]
 
@@ -84,11 +81,11 @@ def test_what_comes_of_an_explored_action_is_credited_to_it_and_to_no_decision_b
     reward[2, 0] = [5, -5]
     value, over, seat = column(1.0, 1.5, 7.0).astype(np.float32), column(False, False, True), column(0, 0, 0)
     explored = column(False, True, False)
-    advantage, known = advantages(reward, over, seat, value, never(3), explored, 0.5)
+    advantage, known = advantages(reward, over, seat, value, 0.5, explored=explored)
     assert known.all()
     assert advantage[:, 0].tolist() == [1.5 - 1.0, 7 - 1.5 - 1, 5 - 7.0]
     # A guest's is judged by nobody.
-    advantage, known = advantages(reward, over, seat, value, explored, never(3), 0.5)
+    advantage, known = advantages(reward, over, seat, value, 0.5, foreign=explored)
     assert known[:, 0].tolist() == [True, False, True]
     assert advantage[:, 0].tolist() == [1.5 - 1.0, 0, 5 - 7.0]
 

@@ -69,8 +69,7 @@ class Table:
 
 def experiences(rows: dict[str, np.ndarray], decay: float) -> TensorDict:
     """Those decisions of a rollout whose worth is known, with their advantages, as `PPO.learn` takes them."""
-    explored = np.zeros_like(rows["over"])  # all actions are the policy's
-    advantage, known = advantages(rows["paid"], rows["over"], rows["seat"], rows["values"], explored, decay)
+    advantage, known = advantages(rows["paid"], rows["over"], rows["seat"], rows["values"], decay)
     columns = {name: rows[name] for name in ("observations", "action_masks", "actions", "log_probs", "values")}
     columns |= {"advantages": advantage, "returns": advantage + rows["values"]}
     return TensorDict({name: torch.from_numpy(column[known]) for name, column in columns.items()}, [int(known.sum())])

@@ -334,10 +334,10 @@ def sample(logits: Any, legal: Any, uniform: Any, share: Any, explored: Any, cho
             log_prob[i] = np.log((1 - share[i]) * np.exp(log_prob[i]) + share[i] / n)
 
 
-@njit(cache=True)
 def advantages(
-    reward: Any, match_over: Any, seat: Any, value: Any, foreign: Any, explored: Any, decay: float
-) -> tuple[Any, Any]:
+    reward: np.ndarray, match_over: np.ndarray, seat: np.ndarray, value: np.ndarray, decay: float,
+    *, foreign: np.ndarray | None = None, explored: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Generalised advantage estimation along each seat's own decisions (Schulman et al. 2016, eq. 16, gamma = 1).
 
     Args:
@@ -345,14 +345,24 @@ def advantages(
         match_over: bool [T, N], whether the match ended with step t.
         seat: int [T, N], who decided.
         value: float [T, N], the critic's value for that seat before the decision.
-        foreign: bool [T, N], where a guest acted: no decision of the learner's.
-        explored: bool [T, N], where the action was drawn uniformly: what came of it is credited to no decision before it.
         decay: lambda.
+        foreign: bool [T, N], where a guest acted: no decision of the learner's; nowhere without.
+        explored: bool [T, N], where the action was drawn uniformly: what came of it is credited to no decision before it;
+            nowhere without.
 
     Returns:
         (advantage float32 [T, N], known bool [T, N]); `known` is False for a decision that was foreign, or after which that
         seat neither decided nor saw the match end within the batch.
     """
+    nowhere = np.zeros(seat.shape, np.bool_)
+    foreign, explored = (nowhere if where is None else where for where in (foreign, explored))
+    return _advantages(reward, match_over, seat, value, foreign, explored, decay)
+
+
+@njit(cache=True)
+def _advantages(
+    reward: Any, match_over: Any, seat: Any, value: Any, foreign: Any, explored: Any, decay: float
+) -> tuple[Any, Any]:  # fmt: skip
     steps, n, players = reward.shape
     advantage = np.zeros((steps, n), np.float32)
     known = np.zeros((steps, n), np.bool_)

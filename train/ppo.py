@@ -280,7 +280,7 @@ class Trainer:
         features = self.net.features(seen, secret, self.dtype)
         value = self.values_of(features).reshape(batch.seat.shape)
         advantage, known = advantages(
-            batch.reward, batch.match_over, batch.seat, value, batch.foreign, batch.explored, args.decay
+            batch.reward, batch.match_over, batch.seat, value, args.decay, foreign=batch.foreign, explored=batch.explored
         )
         target = advantage + value
         samples = Samples.of(features, batch, normalise_per_role(advantage, batch.role, known), target)

@@ -98,7 +98,7 @@ class SeatPPO(PPO):
             batch.v_s = self.critic(batch.obs)
         rewards = (batch.rew * self.scale).astype(np.float32)
         seat = np.char.lstrip(batch.obs.agent_id.astype(str), "seat_").astype(np.int64)
-        columns = (rewards, batch.done, seat, batch.v_s.numpy(), np.zeros(len(seat), np.bool_))  # nothing is explored
+        columns = (rewards, batch.done, seat, batch.v_s.numpy())
         advantage, known = advantages(*map(by_time, columns), self.gae_lambda)
         batch.adv = torch.from_numpy(advantage.T.reshape(-1))
         batch.returns = batch.adv + batch.v_s
