@@ -26,7 +26,7 @@ ROLE_COLUMNS = (_STARTS["phase"], _STARTS["declarer"])
 ROLE_WEIGHT, ROLE_BIAS = ((1.0, 0.0), (-1.0, 1.0), (-1.0, -1.0)), (0.0, 0.0, 1.0)
 """Of a layer with ReLU that makes of ROLE_COLUMNS a 1 for the role and a 0 for each other."""
 
-PADDED = 128
+PADDED = 32
 """Rows are filled up to a multiple of this many: each new shape costs the time of preparing a kernel."""
 RoleSplit = Literal["shared", "heads", "networks"]
 """What roles have of their own."""
@@ -142,12 +142,15 @@ class ActorCritic(nn.Module):
         """Each row through the tower of its role."""
         if role is not None:
             return towers[role](x)
-        of_row, out = self.role(x), x.new_empty((len(x), towers[0].last.out_features), dtype=torch.float32)
-        for number, tower in enumerate(towers):
-            rows = (of_row == number).nonzero().squeeze(1)
-            padded = torch.cat([rows, rows.new_zeros(-len(rows) % PADDED)])
-            out[rows] = tower(x[padded])[: len(rows)]
-        return out
+        of_row = self.role(x)
+        order, stop = of_row.argsort(), 0
+        x, parts = x[order], []
+        for tower, number in zip(towers, of_row.bincount(minlength=len(ROLES)).tolist(), strict=True):
+            start, stop = stop, stop + number
+            size = -(-number // PADDED) * PADDED
+            first = max(0, min(start, len(x) - size))  # rows of the next roles, or of the one before, fill it up
+            parts.append(tower(x[first : first + size])[start - first : stop - first])
+        return torch.cat(parts)[order.argsort()]
 
 
 def legal_log_probs(logits: Tensor, legal: Tensor) -> Tensor:

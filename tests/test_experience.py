@@ -18,9 +18,11 @@ from train.experience import (
     Policy,
     Table,
     advantages,
+    copy_columns,
     list_legal,
     relative_payoffs,
     sample,
+    spans,
     varying_inputs,
 )
 from train.pool import PastSelves
@@ -103,15 +105,15 @@ def test_actions_are_drawn_as_often_as_the_policy_says() -> None:
     assert legal[0].tolist() == [0, 1, 3, -1]
     choice, log_prob = np.zeros(n, np.int64), np.zeros(n, np.float32)
     rng, never_explored = np.random.default_rng(0), np.zeros(n, np.bool_)
-    sample(logits, legal, rng.random(n), np.zeros(n), never_explored, choice, log_prob)
+    sample(logits, legal, rng.random(n), never_explored, choice, log_prob)
     expected = np.array([0.5, 0.25, 0.05]) / 0.8
     share = np.bincount(choice, minlength=3) / n
     assert share == pytest.approx(expected, abs=4 * 0.5 / n**0.5)  # four standard errors
     assert np.exp(log_prob) == pytest.approx(expected[choice], rel=1e-5)
-    sample(logits, legal, rng.random(n), np.full(n, 0.6), rng.random(n) < 0.6, choice, log_prob)
+    sample(logits, legal, rng.random(n), rng.random(n) < 0.6, choice, log_prob)
     mixture = 0.4 * expected + 0.6 / 3
     assert np.bincount(choice, minlength=3) / n == pytest.approx(mixture, abs=4 * 0.5 / n**0.5)
-    assert np.exp(log_prob) == pytest.approx(mixture[choice], rel=1e-5)
+    assert np.exp(log_prob) == pytest.approx(expected[choice], rel=1e-5)
 
 
 def test_forced_moves_are_left_out_and_roles_are_told_apart() -> None:
@@ -141,7 +143,15 @@ def test_a_share_of_the_calls_is_drawn_uniformly_and_no_card() -> None:
     assert (batch.taken()[calls & ~batch.explored] == 0).all()
     opening = batch.explored & ((batch.legal >= 0).sum(-1) == 5)  # pass, or bid 2 3 4 5
     assert np.bincount(batch.choice[opening]) / opening.sum() == pytest.approx([0.2] * 5, abs=0.05)
-    assert np.exp(batch.log_prob[opening & (batch.choice > 0)]) == pytest.approx(0.3 / 5, rel=1e-4)
+    assert batch.log_prob[opening & (batch.choice > 0)] == pytest.approx(-50)  # of the policy, not of the draw
+
+
+@pytest.mark.parametrize("columns", [[], [4], [1, 2, 3], [0, 2, 3, 7, 8, 9], [9, 8, 0, 1]])
+def test_columns_are_copied_in_their_order(columns: list[int]) -> None:
+    rows = np.random.default_rng(0).integers(-128, 128, (5, 10)).astype(np.int8)
+    out = np.zeros((5, len(columns)), np.int8)
+    copy_columns(rows, spans(np.array(columns, np.int64)), out)
+    assert (out == rows[:, np.array(columns, np.int64)]).all()
 
 
 def test_varying_inputs_leave_out_what_never_changes() -> None:

@@ -21,10 +21,11 @@ import torch
 from agents.network import RoleSplit, divergence, log_prob_and_entropy
 from napoleon_env.agent import OnnxPlayer
 from napoleon_env.exact import ExactGame
+from napoleon_env.notation import PASS
 from napoleon_env.ruleset import RulesetError, parse_changes
 from train import state
 from train.experience import BIDDING, DECLARER, DEFENDER
-from train.ppo import BOUNDS, MEASURED, Args, ArgsError, Samples, Trainer, normalise_per_role, set_budget, train
+from train.ppo import BOUNDS, MEASURED, Args, ArgsError, Samples, Trainer, explored_loss, normalise_per_role, set_budget, train
 
 SMALL = Args(
     processes=1, matches=16, steps=32, minibatch=128, width=16, critic_width=16, precision="fp32", save_every=0.0,
@@ -57,13 +58,39 @@ def test_advantages_are_normalised_within_each_role() -> None:
     rng = np.random.default_rng(0)
     role = rng.integers(3, size=(50, 20)).astype(np.int8)
     advantage = (rng.normal(size=role.shape) * (1 + 10 * role) + role).astype(np.float32)
-    known = rng.random(role.shape) < 0.8
-    out = normalise_per_role(advantage, role, known)
-    assert (out[~known] == 0).all()
+    measured = rng.random(role.shape) < 0.8
+    advantage[~measured] *= 5
+    out = normalise_per_role(advantage, role, measured)
     for number in (BIDDING, DECLARER, DEFENDER):
-        part = out[known & (role == number)]
+        part = out[measured & (role == number)]
         assert part.mean() == pytest.approx(0, abs=1e-5)
         assert part.std() == pytest.approx(1, abs=1e-4)
+        slope, offset = np.polyfit(advantage[role == number], out[role == number], 1)  # one scale for all of a role
+        assert out[role == number] == pytest.approx(advantage[role == number] * slope + offset, abs=1e-3)
+
+
+def test_an_explored_action_is_followed_as_far_as_its_advantage_says_however_rare_it_is() -> None:
+    logits = torch.tensor([[0.0, -12.0], [0.0, -12.0], [0.0, -2.0], [0.0, -2.0]], requires_grad=True)
+    advantage = torch.tensor([2.0, -2.0, 2.0, -2.0])
+    explored_loss(logits.log_softmax(1)[:, 1], advantage).sum().backward()
+    other = 1 / (1 + np.exp(2))  # of its logit: (1 - p) * advantage, but a rare one is not made rarer still
+    assert logits.grad is not None
+    assert (-logits.grad[:, 1]).tolist() == pytest.approx([2.0, 0.0, 2 * (1 - other), -2 * (1 - other)], rel=1e-4)
+
+
+def test_a_good_call_that_was_given_up_comes_back_where_it_is_explored(tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    changes = ("hand_size=1", "min_bid=1")  # who declares leads a trump that only a higher card of its suit beats
+    passes = []
+    for explore in (0.0, 0.3):
+        trainer = Trainer(replace(SMALL, out=tmp_path, players=(2,), changes=changes, explore=explore, entropy=0.0), 0)
+        trainer.updates = 80
+        torch.nn.init.constant_(trainer.net.actors[0].last.bias[trainer.net.inputs.actions.index(PASS)], 12.0)
+        for _ in range(40):
+            facts = trainer.train_update()
+        passes.append(facts["auction/pass rate"])
+    assert passes[0] > 0.99
+    assert passes[1] < 0.3
 
 
 MANY = replace(SMALL, explore=0.1, magnet=0.1, past=0.3, past_every=2, rules=("german", "russian"), players=(3, 5))

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from train import processes
-from train.processes import LostError, run_processes, share
+from train.processes import LostError, Total, run_processes, share
 
 
 def add(rank: int, folder: Path) -> None:
@@ -47,6 +47,30 @@ def gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
+
+
+def add_vectors(rank: int, folder: Path) -> None:
+    """Sum vectors of several lengths many times, one process later than the other."""
+    total, sums = Total(70_000), []
+    for turn in range(300):
+        if turn % 50 == 25 * rank:
+            time.sleep(0.1)
+        parts = [torch.full((turn % 7, 3), 1.5 + rank), torch.arange(turn * 200.0) * (rank + turn % 20)]
+        sums.append(total.of(parts))
+        expected = [torch.full((turn % 7 * 3,), 4.0), torch.arange(turn * 200.0) * (1 + 2 * (turn % 20))]
+        assert torch.equal(sums[-1], torch.cat(expected))
+    (folder / f"{rank}.pid").write_text(str(os.getpid()))
+    (folder / f"{rank}.sum").write_text(str(sum(float(s.sum()) for s in sums)))
+
+
+def test_processes_sum_vectors_in_memory_that_leaves_no_file(tmp_path: Path) -> None:
+    run_processes(add_vectors, 2, tmp_path / "meeting", tmp_path)
+    assert (tmp_path / "0.sum").read_text() == (tmp_path / "1.sum").read_text()
+    assert not (tmp_path / "meeting.memory").exists()
+
+
+def test_alone_the_sum_is_the_vector_itself() -> None:
+    assert Total(4).of([torch.tensor([[1.0, 2.0]]), torch.tensor([3.0])]).tolist() == [1, 2, 3]
 
 
 def test_all_processes_share_sums(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ class Batch(NamedTuple):
     choice: np.ndarray
     """int64 [T, N]: the place in `legal` of the action taken."""
     log_prob: np.ndarray
-    """float32 [T, N]."""
+    """float32 [T, N]: of the policy, whoever drew."""
     role: np.ndarray
     """int8 [T, N]: BIDDING, DECLARER or DEFENDER."""
     seat: np.ndarray
@@ -55,7 +55,7 @@ class Batch(NamedTuple):
     foreign: np.ndarray
     """bool [T, N]: a guest's action, so nothing is learnt from it."""
     explored: np.ndarray
-    """bool [T, N]: drawn uniformly; `log_prob` is of the mixture of policy and uniform choice that acted."""
+    """bool [T, N]: drawn uniformly."""
     ended: np.ndarray
     """int8 [T, N]: how the deal ended that this step ended: RUNNING, UNPLAYED, FAILED or MADE."""
     needed: np.ndarray
@@ -139,12 +139,11 @@ class Experience:
         self.tables, self.steps, self.rng, self.guests = tables, steps, rng, guests or Nobody()
         self.n, self.players = tables[-1].rows.stop, max(table.env.rules.players for table in tables)
         shape = (steps, self.n)
-        self.columns, self.hidden_columns, self.actions = (
-            np.array(c, np.int64) for c in (inputs.observation, inputs.hidden, inputs.actions)
-        )
+        self.runs, self.hidden_runs = (spans(np.array(c, np.int64)) for c in (inputs.observation, inputs.hidden))
+        self.actions = np.array(inputs.actions, np.int64)
         self.batch = Batch(
-            observation=np.zeros((*shape, len(self.columns)), np.int8),
-            hidden=np.zeros((*shape, len(self.hidden_columns)), np.int8),
+            observation=np.zeros((*shape, len(inputs.observation)), np.int8),
+            hidden=np.zeros((*shape, len(inputs.hidden)), np.int8),
             legal=np.zeros((*shape, MAX_LEGAL), np.int64),
             choice=np.zeros(shape, np.int64),
             log_prob=np.zeros(shape, np.float32),
@@ -166,8 +165,7 @@ class Experience:
     def rollout(self, logits_of: Callable[[np.ndarray], np.ndarray], explore: float = 0.0) -> Batch:
         """Play `steps` decisions in every match with `logits_of(observation [N, C]) -> float32 [N, A]`.
 
-        A share `explore` of the calls is drawn uniformly (exploring starts), and learnt from as what it is, a draw of the
-        mixture of both: a call whose chance is almost gone is still met, and comes back if it is good.
+        A share `explore` of the calls is drawn uniformly (exploring starts).
         """
         batch, every, clock = self.batch, np.arange(self.n), time.perf_counter
         for t in range(self.steps):
@@ -179,10 +177,9 @@ class Experience:
             for number in np.unique(who[who != LEARNER]):
                 mine = np.flatnonzero(who == number)
                 logits[mine] = self.guests.policy(int(number))(batch.observation[t][mine], *self._whole(mine))
-            share = np.where(batch.role[t] == BIDDING, explore, 0.0)
             uniform = self.rng.random(self.n)
-            batch.explored[t] = self.rng.random(self.n) < share if explore > 0 else False
-            sample(logits, batch.legal[t], uniform, share, batch.explored[t], batch.choice[t], batch.log_prob[t])
+            batch.explored[t] = (batch.role[t] == BIDDING) & (self.rng.random(self.n) < explore) if explore > 0 else False
+            sample(logits, batch.legal[t], uniform, batch.explored[t], batch.choice[t], batch.log_prob[t])
             batch.foreign[t] = who != LEARNER
             chosen = clock()
             self._step(t)
@@ -194,10 +191,10 @@ class Experience:
         batch = self.batch
         for table in self.tables:
             env, rows = table.env, table.rows
-            _select(env.observation, self.columns, batch.observation[t, rows])
+            copy_columns(env.observation, self.runs, batch.observation[t, rows])
             list_legal(env.action_mask, self.actions, batch.legal[t, rows])
             if env.hidden is not None:
-                _select(env.hidden, self.hidden_columns, batch.hidden[t, rows])
+                copy_columns(env.hidden, self.hidden_runs, batch.hidden[t, rows])
             batch.role[t, rows] = roles(env.observation)
             batch.seat[t, rows] = env.seat
 
@@ -221,24 +218,32 @@ class Experience:
             owner = self.owner[rows, : env.rules.players]
             batch.reward[t, rows, : env.rules.players] = losses_of_guests(reward, owner) if table.team else reward
             over = batch.match_over[t, rows] = env.terminated | env.truncated
-            batch.ended[t, rows], batch.needed[t, rows] = how_deals_ended(before, batch.seat[t, rows], env)
+            ended, needed = batch.ended[t, rows], batch.needed[t, rows]
+            how_deals_ended(before, batch.seat[t, rows], env.payoffs, env.deal_over, ended, needed)
             if begun := int(over.sum()):
                 owner[over] = self.guests.seat(env.rules.players, begun)
 
 
-def how_deals_ended(before: np.ndarray, seat: np.ndarray, env: VectorEnv) -> tuple[np.ndarray, np.ndarray]:
-    """How the deals ended that the last step ended, and the tricks that their contracts asked for, two int8 [n].
+@njit(cache=True)
+def how_deals_ended(before: Any, seat: Any, payoffs: Any, deal_over: Any, ended: Any, needed: Any) -> None:
+    """Writes how the deals ended that the last step ended, and the tricks that their contracts asked for, two int8 [n].
 
     Args:
         before: the columns _CONTRACT before that step; a deal whose play left nobody a choice counts as ended in the auction.
         seat: who took it.
-        env: after that step.
+        payoffs, deal_over: of the environment after that step.
+        ended, needed: are written.
     """
-    *relative, auction, needed = before.T
-    declarer = (seat + np.argmax(relative, 0)) % env.rules.players
-    made = env.payoffs[np.arange(len(seat)), declarer] > 0
-    how = np.where(auction == 1, UNPLAYED, np.where(made, MADE, FAILED))
-    return np.where(env.deal_over, how, RUNNING), needed
+    players = payoffs.shape[1]
+    for i in range(len(seat)):
+        needed[i] = before[i, -1]
+        ended[i] = RUNNING
+        if deal_over[i]:
+            declarer = seat[i]
+            for step in range(players):
+                if before[i, step]:
+                    declarer = (seat[i] + step) % players
+            ended[i] = UNPLAYED if before[i, -2] else MADE if payoffs[i, declarer] > 0 else FAILED
 
 
 def relative_payoffs(payoffs: np.ndarray) -> np.ndarray:
@@ -287,13 +292,23 @@ def varying_inputs(rule_sets: list[Ruleset], suit_order: str, omit: tuple[str, .
     return Inputs(*as_ints)
 
 
+def spans(columns: np.ndarray) -> np.ndarray:
+    """First and last of each run of numbers that follow one another, int64 [R, 2]."""
+    breaks = np.flatnonzero(np.diff(columns) != 1)
+    starts, stops = np.append(0, breaks + 1), np.append(breaks, len(columns) - 1)
+    return np.stack([columns[starts], columns[stops]], 1) if len(columns) else np.empty((0, 2), np.int64)
+
+
 @njit(cache=True)
-def _select(rows: Any, columns: Any, out: Any) -> None:
-    """`out[i, j] = rows[i, columns[j]]`."""
+def copy_columns(rows: Any, runs: Any, out: Any) -> None:
+    """Copies the columns of `runs` (see `spans`) one behind the other."""
     for i in range(out.shape[0]):
-        row = rows[i]
-        for j in range(out.shape[1]):
-            out[i, j] = row[columns[j]]
+        to = 0
+        for r in range(runs.shape[0]):
+            first, last = runs[r]
+            for column in range(first, last + 1):
+                out[i, to + column - first] = rows[i, column]
+            to += last + 1 - first
 
 
 @njit(cache=True)
@@ -309,10 +324,10 @@ def list_legal(mask: Any, actions: Any, legal: Any) -> None:
 
 
 @njit(cache=True)
-def sample(logits: Any, legal: Any, uniform: Any, share: Any, explored: Any, choice: Any, log_prob: Any) -> None:
+def sample(logits: Any, legal: Any, uniform: Any, explored: Any, choice: Any, log_prob: Any) -> None:
     """Draw a legal action for each row: from the softmax over its legal logits, where `explored` uniformly.
 
-    Writes the place in `legal`, and the logarithm of the probability under the mixture in which `share` is uniform.
+    Writes the place in `legal`, and the logarithm of the softmax's probability.
     """
     for i in range(logits.shape[0]):
         n = 0
@@ -330,8 +345,6 @@ def sample(logits: Any, legal: Any, uniform: Any, share: Any, explored: Any, cho
             if left < 0:
                 break
         log_prob[i] = logits[i, legal[i, choice[i]]] - best - np.log(total)
-        if share[i] > 0:
-            log_prob[i] = np.log((1 - share[i]) * np.exp(log_prob[i]) + share[i] / n)
 
 
 def advantages(

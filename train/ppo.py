@@ -39,7 +39,7 @@ from train.evaluation import Evaluator
 from train.experience import BIDDING, FAILED, MADE, RUNNING, Batch, Experience, Guests, Table, advantages, varying_inputs
 from train.page import write_page
 from train.pool import PastSelves
-from train.processes import LostError, run_processes, share
+from train.processes import LostError, Total, run_processes, share
 from train.progress import Reporter
 from train.workers import RayWorkers
 
@@ -49,6 +49,8 @@ PAST_FROM = 0.25
 """Share of the run before the first past self is kept: earlier ones play too badly to learn from."""
 PAST_KEPT = 8
 """How many past selves are kept: the last ones."""
+RARE = 0.001
+"""Probability below which an action is not made rarer for what came of it when it was drawn uniformly."""
 LEAST_BATCHES = 2
 """Minibatches that the decisions of an update must be enough for."""
 
@@ -193,7 +195,9 @@ class Trainer:
             inputs, scale, torch.ones(HIDDEN_SIZE), args.width, args.depth, args.critic_width, args.roles
         ).to(self.device)  # fmt: skip
         self.magnet = copy.deepcopy(self.net.actors).requires_grad_(False)
-        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=args.lr, eps=1e-5, fused=True)
+        self.parameters = [*self.net.parameters()]
+        self.optimizer = torch.optim.Adam(self.parameters, lr=args.lr, eps=1e-5, fused=True)
+        self.total = Total(sum(p.numel() for p in self.parameters))
         self.rng = np.random.default_rng([args.seed, rank])
         self.past = PastSelves(args.past, PAST_KEPT, np.random.default_rng([args.seed, rank, 1]), self.logits_of)
         self.experience = Experience(self.lay_tables(), inputs, args.steps, self.rng, self.guests())
@@ -238,7 +242,7 @@ class Trainer:
     def values_of(self, features: Tensor) -> np.ndarray:
         """The critic on a whole batch, float32 [T * N]."""
         with self.autocast():
-            return torch.cat([self.net.value(part) for part in features.split(8192)]).numpy(force=True)
+            return torch.cat([self.net.value(part) for part in features.split(2048)]).numpy(force=True)
 
     def progress(self) -> float:
         """The part of the run that is done; none while there is no budget yet, for the speed is being measured."""
@@ -283,7 +287,7 @@ class Trainer:
             batch.reward, batch.match_over, batch.seat, value, args.decay, foreign=batch.foreign, explored=batch.explored
         )
         target = advantage + value
-        samples = Samples.of(features, batch, normalise_per_role(advantage, batch.role, known), target)
+        samples = Samples.of(features, batch, normalise_per_role(advantage, batch.role, known & ~batch.explored), target)
         orders = [self.order(batch.role.reshape(-1), known.reshape(-1)) for _ in range(args.epochs)]
         self.seconds |= self.experience.seconds
         self.seconds["critic"] += clock() - start
@@ -309,7 +313,7 @@ class Trainer:
         self.optimizer.zero_grad()
         figures = [figure for rows in parts for figure in self.add_gradient(rows, entropy_weight).items()]
         self.share_gradients()
-        torch.nn.utils.clip_grad_norm_(self.net.parameters(), self.args.grad_norm)
+        torch.nn.utils.clip_grad_norm_(self.parameters, self.args.grad_norm)
         self.optimizer.step()
         return figures
 
@@ -323,8 +327,9 @@ class Trainer:
         log_prob, entropy = log_prob_and_entropy(logits, rows.legal, rows.choice)
         ratio = (log_prob - rows.log_prob).exp()
         clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
-        policy_loss = -torch.min(ratio * rows.advantage, clipped * rows.advantage).mean()
-        value_loss = 0.5 * (value - rows.target).square().mean()
+        drawn = -torch.min(ratio * rows.advantage, clipped * rows.advantage)
+        policy_loss = torch.where(rows.explored, explored_loss(log_prob, rows.advantage), drawn).mean()
+        value_loss = 0.5 * torch.where(rows.explored, 0.0, (value - rows.target).square()).mean()
         loss = policy_loss + args.value_weight * value_loss - entropy_weight * entropy.mean()
         if magnet is not None:
             loss = loss + args.magnet * divergence(logits, magnet, rows.legal).mean()
@@ -350,9 +355,9 @@ class Trainer:
         """Average the gradients over all that play."""
         if self.args.players_at_once() == 1:
             return
-        grads = [p.grad for p in self.net.parameters() if p.grad is not None]
-        flat = share(torch.cat([g.reshape(-1) for g in grads])) / self.args.players_at_once()
-        for grad, part in zip(grads, flat.split([g.numel() for g in grads]), strict=True):
+        grads = [p.grad for p in self.parameters if p.grad is not None]
+        mean = self.total.of(grads).div_(self.args.players_at_once())
+        for grad, part in zip(grads, mean.split([g.numel() for g in grads]), strict=True):
             grad.copy_(part.view_as(grad))
 
     def least(self, number: int) -> int:
@@ -385,15 +390,24 @@ def reward_scale(rules: Ruleset) -> float:
     return 1.0 / (2.5 * rules.stake * (rules.players - 1) ** 0.5)
 
 
-def normalise_per_role(advantage: np.ndarray, role: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Advantages with mean 0 and deviation 1 within each role's known decisions, float32 of the same shape."""
+def normalise_per_role(advantage: np.ndarray, role: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """Advantages with mean 0 and deviation 1 within each role's measured decisions; the others are on the same scale."""
     out = np.zeros_like(advantage)
     for number in range(len(ROLES)):
-        chosen = known & (role == number)
-        if chosen.any():
-            part = advantage[chosen]
-            out[chosen] = (part - part.mean()) / (part.std() + 1e-6)
+        of_role = role == number
+        part = advantage[of_role & measured]
+        if len(part):
+            out[of_role] = (advantage[of_role] - part.mean()) / (part.std() + 1e-6)
     return out
+
+
+def explored_loss(log_prob: Tensor, advantage: Tensor) -> Tensor:
+    """Of actions that were drawn uniformly: each is made likelier, or less likely down to RARE, as its advantage says.
+
+    A policy gradient would weigh them by their probability, so an action that is almost given up could hardly come back
+    where it is good; without that weight it does (Hennes et al. 2020, "Neural replicator dynamics", arXiv 1906.00190).
+    """
+    return torch.where((advantage < 0) & (log_prob < math.log(RARE)), 0.0, -advantage * log_prob)
 
 
 def auction_facts(batch: Batch, actions: np.ndarray) -> dict[str, float]:
@@ -428,6 +442,7 @@ class Rows:
     choice: Tensor
     log_prob: Tensor
     role: Tensor
+    explored: Tensor
     advantage: Tensor
     target: Tensor
 
@@ -461,13 +476,14 @@ class Samples:
     @classmethod
     def of(cls, features: Tensor, batch: Batch, advantage: np.ndarray, target: np.ndarray) -> Samples:
         """Those of a batch."""
-        columns = (batch.legal, batch.choice, batch.log_prob, batch.role, advantage, target)
+        columns = (batch.legal, batch.choice, batch.log_prob, batch.role, batch.explored, advantage, target)
         return cls([features, *(torch.from_numpy(x.reshape(-1, *x.shape[2:])).to(features.device) for x in columns)])
 
     def rows(self, index: np.ndarray) -> Rows:
         """The decisions of these numbers."""
         chosen = torch.from_numpy(index).to(self.columns[0].device)
-        return Rows(*(column.index_select(0, chosen) for column in self.columns))
+        features, legal, *others = (column.index_select(0, chosen) for column in self.columns)
+        return Rows(features, legal[:, : int((legal >= 0).any(0).sum())], *others)
 
 
 def set_budget(trainer: Trainer) -> None:

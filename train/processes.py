@@ -8,13 +8,14 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, MutableSequence
+from collections.abc import Callable, MutableSequence, Sequence
 from datetime import timedelta
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
@@ -28,6 +29,8 @@ MOMENT = 5.0
 """Seconds in which the others of a lost process end by themselves."""
 DEADLOCK = timedelta(minutes=10)
 """What one process waits for another that is alive: it may be compiling, or playing against fixed players."""
+SPUN = 0.05
+"""Seconds of a wait in which the processor is kept: waking a process takes longer than what the others are late."""
 PEER_LOST = 75
 """Exit code of a process that ends because another one is gone."""
 
@@ -51,9 +54,9 @@ def run_processes(work: Callable[..., None], number: int, meeting: Path, *args: 
     """
     context = get_context("spawn")
     beats = context.Array("d", [time.monotonic()] * number, lock=False)
-    said = context.SimpleQueue()
+    said, lock = context.SimpleQueue(), context.Lock()
     meeting.unlink(missing_ok=True)
-    processes = [context.Process(target=_work, args=(rank, beats, said, meeting, work, args)) for rank in range(number)]
+    processes = [context.Process(target=_work, args=(rank, beats, said, lock, meeting, work, args)) for rank in range(number)]
     try:
         for rank, process in enumerate(processes):
             process.start()
@@ -79,25 +82,27 @@ def run_processes(work: Callable[..., None], number: int, meeting: Path, *args: 
 def _told(processes: list[Any]) -> str:
     """Which process ended first, and how; those that end for its sake are given a moment to be told apart from it."""
     end = time.monotonic() + MOMENT
-    for process in processes:
-        process.join(max(0.0, end - time.monotonic()))
-    codes = {rank: process.exitcode for rank, process in enumerate(processes) if process.exitcode}
-    rank = next((rank for rank, code in codes.items() if code != PEER_LOST), None)
-    if rank is None:
-        return f"the {len(processes)} processes lost one another"
-    code, who = codes[rank], f"process {rank} of {len(processes)}"
-    return f"{who} was ended by {signal.Signals(-code).name}" if code < 0 else f"{who} failed with exit code {code}"
+    while time.monotonic() < end:
+        for rank, process in enumerate(processes):
+            if (code := process.exitcode) not in (None, 0, PEER_LOST):
+                who = f"process {rank} of {len(processes)}"
+                return f"{who} was ended by {signal.Signals(-code).name}" if code < 0 else f"{who} failed with exit code {code}"
+        time.sleep(0.01)
+    return f"the {len(processes)} processes lost one another"
 
 
 def _work(
-    rank: int, beats: MutableSequence[float], said: Any, meeting: Path, work: Callable[..., None], args: tuple[Any, ...]
-) -> None:
+    rank: int, beats: MutableSequence[float], said: Any, lock: Any, meeting: Path, work: Callable[..., None],
+    args: tuple[Any, ...],
+) -> None:  # fmt: skip
+    global _here
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # the first process tells of an interrupt, the others just end
     threading.Thread(target=_live, args=(rank, beats), daemon=True).start()
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo", init_method=f"file://{meeting.resolve()}", rank=rank, world_size=len(beats), timeout=DEADLOCK
     )  # fmt: skip
+    _here = Here(meeting.with_suffix(".memory"), lock)
     code = 1
     try:
         work(rank, *args)
@@ -130,3 +135,70 @@ def share(values: torch.Tensor, operation: dist.ReduceOp.RedOpType = dist.Reduce
         except RuntimeError:  # of gloo
             os._exit(PEER_LOST)
     return values
+
+
+class Here(NamedTuple):
+    """What the processes of a run have in common beside their group."""
+
+    memory: Path
+    """Of the file that they all see as memory; it has no name any more once they do."""
+    lock: Any
+    """What one process wrote before it had the lock, another one reads after it has had it."""
+
+
+_here: Here | None = None
+"""Of this process."""
+
+
+class Total:
+    """Sums long vectors over all processes through memory that they share, which takes a tenth of the time of a socket.
+
+    Each process adds all vectors in the order of the processes, so all have the same sum to the bit.
+
+    Args:
+        size: of the longest vector, the same in all processes.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.turn = 0
+        if _here is None:
+            self.rank, self.flags, self.rows = 0, np.zeros((1, 8), np.int64), torch.zeros(2, 1, size)
+            return
+        self.rank, number = dist.get_rank(), dist.get_world_size()
+        flags = 64 * number  # a cache line each
+        if self.rank == 0:
+            _here.memory.write_bytes(bytes(flags + 2 * number * size * 4))
+        share(torch.zeros(1))
+        memory = np.memmap(_here.memory, np.uint8, "r+")
+        share(torch.zeros(1))
+        if self.rank == 0:
+            _here.memory.unlink()
+        self.flags = memory[:flags].view(np.int64).reshape(number, 8)
+        self.rows = torch.from_numpy(memory[flags:].view(np.float32).reshape(2, number, size))
+
+    def of(self, parts: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The sum over all processes of these parts in a row, float32 [n]; every process gives as many numbers."""
+        self.turn += 1
+        rows = self.rows[self.turn % 2, :, : sum(part.numel() for part in parts)]  # the other half may still be read
+        torch.cat([part.reshape(-1) for part in parts], out=rows[self.rank])
+        if _here is not None:
+            with _here.lock:
+                self.flags[self.rank, 0] = self.turn
+            self._wait()
+            with _here.lock:
+                pass
+        total = rows[0].clone()
+        for row in rows[1:]:
+            total += row
+        return total
+
+    def _wait(self) -> None:
+        """For the others to be as far."""
+        start = time.monotonic()
+        while (self.flags[:, 0] < self.turn).any():
+            if (waited := time.monotonic() - start) < SPUN:
+                os.sched_yield()
+            elif waited < DEADLOCK.total_seconds():
+                time.sleep(0.001)
+            else:
+                os._exit(PEER_LOST)
