@@ -106,10 +106,18 @@ class ActorCritic(nn.Module):
             Tower(self.n_seen + len(inputs.hidden), critic_width or width, depth, 1, 1.0) for _ in range(parts)
         )
 
-    def features(self, observation: Tensor, hidden: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Selected columns, int8 [B, C] and [B, H], as what the towers read, `dtype` [B, C + H]; without H for actors alone."""
-        x = torch.cat([observation, hidden], 1).to(dtype)
-        return x.mul_(self.scale[: x.shape[1]].to(dtype))
+    def features(
+        self, observation: Tensor, hidden: Tensor, dtype: torch.dtype = torch.float32, out: Tensor | None = None
+    ) -> Tensor:
+        """Selected columns, int8 [B, C] and [B, H], as what the towers read, `dtype` [B, C + H]; without H for actors alone.
+
+        Written into `out` if that is given: fresh memory takes longer to get than to fill.
+        """
+        seen = observation.shape[1]
+        x = observation.new_empty((len(observation), seen + hidden.shape[1]), dtype=dtype) if out is None else out
+        x[:, :seen].copy_(observation)
+        x[:, seen:].copy_(hidden)
+        return x.mul_(self.scale[: x.shape[1]].to(x.dtype))
 
     def role(self, features: Tensor) -> Tensor:
         """The number among ROLES of each row, int64 [B]."""
@@ -142,15 +150,12 @@ class ActorCritic(nn.Module):
         """Each row through the tower of its role."""
         if role is not None:
             return towers[role](x)
-        of_row = self.role(x)
-        order, stop = of_row.argsort(), 0
-        x, parts = x[order], []
-        for tower, number in zip(towers, of_row.bincount(minlength=len(ROLES)).tolist(), strict=True):
-            start, stop = stop, stop + number
-            size = -(-number // PADDED) * PADDED
-            first = max(0, min(start, len(x) - size))  # rows of the next roles, or of the one before, fill it up
-            parts.append(tower(x[first : first + size])[start - first : stop - first])
-        return torch.cat(parts)[order.argsort()]
+        of_row, out = self.role(x), x.new_empty((len(x), towers[0].last.out_features), dtype=torch.float32)
+        for number, tower in enumerate(towers):
+            rows = (of_row == number).nonzero().squeeze(1)
+            padded = torch.cat([rows, rows.new_zeros(-len(rows) % PADDED)])
+            out.index_copy_(0, rows, tower(x.index_select(0, padded))[: len(rows)])
+        return out
 
 
 def legal_log_probs(logits: Tensor, legal: Tensor) -> Tensor:

@@ -146,12 +146,12 @@ def test_a_share_of_the_calls_is_drawn_uniformly_and_no_card() -> None:
     assert batch.log_prob[opening & (batch.choice > 0)] == pytest.approx(-50)  # of the policy, not of the draw
 
 
-@pytest.mark.parametrize("columns", [[], [4], [1, 2, 3], [0, 2, 3, 7, 8, 9], [9, 8, 0, 1]])
-def test_columns_are_copied_in_their_order(columns: list[int]) -> None:
+@pytest.mark.parametrize("columns", [(), (4,), (1, 2, 3), (0, 2, 3, 7, 8, 9), (9, 8, 0, 1)])
+def test_columns_are_copied_in_their_order(columns: tuple[int, ...]) -> None:
     rows = np.random.default_rng(0).integers(-128, 128, (5, 10)).astype(np.int8)
     out = np.zeros((5, len(columns)), np.int8)
-    copy_columns(rows, spans(np.array(columns, np.int64)), out)
-    assert (out == rows[:, np.array(columns, np.int64)]).all()
+    copy_columns(rows, spans(columns), out)
+    assert (out == rows[:, list(columns)]).all()
 
 
 def test_varying_inputs_leave_out_what_never_changes() -> None:

@@ -47,18 +47,18 @@ def test_the_interval_of_a_ratio_holds_the_truth_as_often_as_it_says() -> None:
 
 
 def test_the_command_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:
-    args = Args(("random", "counting"), players=3, deals=30)
+    args = Args(("random", "counting"), players=3, deals=100)
     main(args)
     header, first, second = capsys.readouterr().out.splitlines()
     assert header.split() == ["player", "declarer", "loses", "a", "decision", "defender", "loses", "a", "decision"]
     assert (first.split()[0], second.split()[0]) == ("random", "counting")
-    main(Args(("random", "counting"), players=3, deals=30, json=True))
+    main(Args(("random", "counting"), players=3, deals=100, json=True))
     found = json.loads(capsys.readouterr().out)["losses"]
     assert f"{found['counting']['defender']['mean']:.3f}" in second
 
 
 def test_what_makes_no_table_is_refused_in_a_sentence() -> None:
-    with pytest.raises(LossesError, match="deals=5 must be at least 20"):
+    with pytest.raises(LossesError, match="deals=5 must be at least 100"):
         main(Args(("random",), deals=5))
     with pytest.raises(RosterError):
         main(Args(("nobody",)))

@@ -12,6 +12,7 @@ from itertools import count
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from pkgutil import resolve_name
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import numpy as np
@@ -25,7 +26,19 @@ from napoleon_env.notation import PASS
 from napoleon_env.ruleset import RulesetError, parse_changes
 from train import state
 from train.experience import BIDDING, DECLARER, DEFENDER
-from train.ppo import BOUNDS, MEASURED, Args, ArgsError, Samples, Trainer, explored_loss, normalise_per_role, set_budget, train
+from train.ppo import (
+    BOUNDS,
+    MEASURED,
+    Args,
+    ArgsError,
+    Samples,
+    Trainer,
+    deal_facts,
+    explored_loss,
+    normalise_per_role,
+    set_budget,
+    train,
+)
 
 SMALL = Args(
     processes=1, matches=16, steps=32, minibatch=128, width=16, critic_width=16, precision="fp32", save_every=0.0,
@@ -91,6 +104,21 @@ def test_a_good_call_that_was_given_up_comes_back_where_it_is_explored(tmp_path:
         passes.append(facts["auction/pass rate"])
     assert passes[0] > 0.99
     assert passes[1] < 0.3
+
+
+def test_deals_in_which_a_call_was_explored_are_not_counted() -> None:
+    running, unplayed, failed, made = range(4)
+    ended = np.array([[running, made, running], [made, running, failed], [failed, unplayed, made]])
+    needed = np.array([[0, 2, 0], [3, 2, 2], [3, 2, 4]])
+    nowhere = np.zeros(ended.shape, np.bool_)
+    facts = deal_facts(SimpleNamespace(ended=ended, needed=needed, explored=nowhere))
+    assert facts["deals/declared"] == 5 / 6
+    assert facts["deals/made"] == 3 / 5
+    assert (facts["made/3"], facts["share/3"], facts["made/4"], facts["share/2"]) == (1 / 2, 2 / 5, 1, 2 / 5)
+    explored = nowhere.copy()
+    explored[2, 0] = True  # so only what began within the batch counts: the last deal of each match, and not the first match's
+    facts = deal_facts(SimpleNamespace(ended=ended, needed=needed, explored=explored))
+    assert (facts["deals/declared"], facts["deals/made"], facts["made/4"]) == (1 / 2, 1, 1)
 
 
 MANY = replace(SMALL, explore=0.1, magnet=0.1, past=0.3, past_every=2, rules=("german", "russian"), players=(3, 5))

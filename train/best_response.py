@@ -58,6 +58,8 @@ class Args(ppo.Args):
     """As in `train.ppo`, for the same reason."""
     epochs: int = 2
     """As in `train.ppo`; only some of the decisions are the learner's, so each is used more."""
+    minibatch: int = 1024
+    """As in `train.ppo`, for the same reason."""
 
 
 def frozen_agent(args: Args) -> OnnxPlayer:

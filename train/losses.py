@@ -29,6 +29,8 @@ from train.command import run
 ROLES = ("declarer", "defender")
 GROUP = 10
 """Deals whose sums are one observation."""
+LEAST = 10
+"""Groups that an interval is made of: one of fewer says little."""
 
 
 class LossesError(ValueError):
@@ -88,8 +90,8 @@ def main(args: Args) -> None:
     Raises:
         RulesetError, RosterError, AgentError, LossesError: one sentence.
     """
-    if args.deals < 2 * GROUP:
-        raise LossesError(f"deals={args.deals} must be at least {2 * GROUP}: the interval is over groups of {GROUP}")
+    if args.deals < LEAST * GROUP:
+        raise LossesError(f"deals={args.deals} must be at least {LEAST * GROUP}: the interval is over groups of {GROUP}")
     if not args.specs:
         raise LossesError("name the players whose losses are wanted")
     rules = Ruleset.make(args.rules, players=args.players, **parse_changes(args.changes))

@@ -112,9 +112,9 @@ class Args:
     """Decisions of each match between updates."""
     epochs: int = 1
     """Passes over the decisions of an update."""
-    minibatch: int = 1024
+    minibatch: int = 2048
     """Decisions of one gradient step in each process, with `workers` ray of each worker."""
-    lr: float = 2e-3
+    lr: float = 4e-3
     """Adam's step size at the start; falls linearly to 0."""
     clip: float = 0.15
     """PPO's bound on the change of a probability ratio."""
@@ -201,6 +201,7 @@ class Trainer:
         self.rng = np.random.default_rng([args.seed, rank])
         self.past = PastSelves(args.past, PAST_KEPT, np.random.default_rng([args.seed, rank, 1]), self.logits_of)
         self.experience = Experience(self.lay_tables(), inputs, args.steps, self.rng, self.guests())
+        self.features: Tensor | None = None
         self.workers: RayWorkers | None = None
         self.update, self.updates = 0, 0
         self.seconds: dict[str, float] = dict.fromkeys(("environment", "inference", "critic", "update"), 0.0)
@@ -242,7 +243,7 @@ class Trainer:
     def values_of(self, features: Tensor) -> np.ndarray:
         """The critic on a whole batch, float32 [T * N]."""
         with self.autocast():
-            return torch.cat([self.net.value(part) for part in features.split(2048)]).numpy(force=True)
+            return torch.cat([self.net.value(part) for part in features.split(4096)]).numpy(force=True)
 
     def progress(self) -> float:
         """The part of the run that is done; none while there is no budget yet, for the speed is being measured."""
@@ -281,7 +282,7 @@ class Trainer:
         batch = self.experience.rollout(self.logits_of, args.explore * (1 - self.progress()))
         start = clock()
         seen, secret = (torch.from_numpy(x).flatten(0, 1).to(self.device) for x in (batch.observation, batch.hidden))
-        features = self.net.features(seen, secret, self.dtype)
+        features = self.features = self.net.features(seen, secret, self.dtype, self.features)
         value = self.values_of(features).reshape(batch.seat.shape)
         advantage, known = advantages(
             batch.reward, batch.match_over, batch.seat, value, args.decay, foreign=batch.foreign, explored=batch.explored
@@ -422,8 +423,16 @@ def auction_facts(batch: Batch, actions: np.ndarray) -> dict[str, float]:
 
 
 def deal_facts(batch: Batch) -> dict[str, float]:
-    """Share of the deals that are played, and of those that their declarers win, in all and by the tricks needed."""
-    ended, played = batch.ended != RUNNING, batch.ended >= FAILED
+    """Share of the deals that are played, and of those that their declarers win, in all and by the tricks needed.
+
+    Deals in which a call was explored do not count, nor do those that began before the batch if any call was.
+    """
+    own, explored = np.empty(batch.ended.shape, np.bool_), np.full(batch.ended.shape[1], batch.explored.any())
+    for t, ended in enumerate(batch.ended):
+        explored |= batch.explored[t]
+        own[t] = ~explored
+        explored &= ended == RUNNING
+    ended, played = (batch.ended != RUNNING) & own, (batch.ended >= FAILED) & own
     facts = {"deals/declared": float(played.sum() / max(ended.sum(), 1))}
     if played.any():
         facts["deals/made"] = float((batch.ended[played] == MADE).mean())

@@ -54,9 +54,12 @@ def run_processes(work: Callable[..., None], number: int, meeting: Path, *args: 
     """
     context = get_context("spawn")
     beats = context.Array("d", [time.monotonic()] * number, lock=False)
-    said, lock = context.SimpleQueue(), context.Lock()
+    said, lock, memory = context.SimpleQueue(), context.Lock(), meeting.with_suffix(".memory")
     meeting.unlink(missing_ok=True)
-    processes = [context.Process(target=_work, args=(rank, beats, said, lock, meeting, work, args)) for rank in range(number)]
+    processes = [
+        context.Process(target=_work, args=(rank, beats, said, meeting, Here(memory, lock), work, args))
+        for rank in range(number)
+    ]
     try:
         for rank, process in enumerate(processes):
             process.start()
@@ -77,6 +80,7 @@ def run_processes(work: Callable[..., None], number: int, meeting: Path, *args: 
                 process.kill()  # SIGKILL ends a stopped one too
                 process.join()
         meeting.unlink(missing_ok=True)
+        memory.unlink(missing_ok=True)
 
 
 def _told(processes: list[Any]) -> str:
@@ -92,7 +96,7 @@ def _told(processes: list[Any]) -> str:
 
 
 def _work(
-    rank: int, beats: MutableSequence[float], said: Any, lock: Any, meeting: Path, work: Callable[..., None],
+    rank: int, beats: MutableSequence[float], said: Any, meeting: Path, here: Here, work: Callable[..., None],
     args: tuple[Any, ...],
 ) -> None:  # fmt: skip
     global _here
@@ -102,7 +106,7 @@ def _work(
     dist.init_process_group(
         "gloo", init_method=f"file://{meeting.resolve()}", rank=rank, world_size=len(beats), timeout=DEADLOCK
     )  # fmt: skip
-    _here = Here(meeting.with_suffix(".memory"), lock)
+    _here = here
     code = 1
     try:
         work(rank, *args)
