@@ -3,7 +3,7 @@
 A spec is one of
 
     random  rule  counting  human  pimc  epimc  guided  split    a player of this package (`BUILT_IN`)
-    universal                          an agent that comes with this package (`RELEASED`, agents/released)
+    universal, german                  agents that come with this package (`RELEASED`, agents/released)
     path/agent.onnx                    an agent file (`agent.OnnxPlayer`)
     package.module:name, path/file.py:name    Python of yours, see below
     cmd:program argument ...           a program in any language (the protocol is in `external`)
@@ -59,7 +59,7 @@ BUILT_IN: Final[dict[str, tuple[str, str]]] = {
 }
 """Where the players of this package are; imported only when asked for."""
 
-RELEASED: Final = ("universal",)
+RELEASED: Final = ("universal", "german")
 """Agents that come with this package; each has a card, agents/released/NAME.md."""
 
 PARTS: Final = ("bidding", "declarer", "defender")
