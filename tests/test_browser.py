@@ -316,6 +316,23 @@ def test_a_number_of_a_training_run_leads_to_the_deals_that_explain_it(tmp_path:
         expect(page.locator("#deals h1")).to_be_focused()
 
 
+@pytest.mark.parametrize(
+    ("ticks", "names"),
+    [
+        ([0.999, 0.9995, 1.0], ["0.999", "0.9995", "1"]),
+        ([-0.5, 0.0, 0.5], ["-0.5", "0", "0.5"]),
+        ([10_000_000, 20_000_000], ["10M", "20M"]),
+        ([10_010_000, 10_020_000], ["10.01M", "10.02M"]),
+        ([1234.0], ["1.23k"]),
+    ],
+)
+def test_the_ticks_of_an_axis_are_told_apart(
+    ticks: list[float], names: list[str], tmp_path: Path, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(write_page(Args(make_run(tmp_path), matches=1)).as_uri(), DESKTOP)
+    assert page.evaluate("(ticks) => named(ticks).map(([, name]) => name)", ticks) == names
+
+
 # A game.
 
 

@@ -20,7 +20,6 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Categorical
 
-import napoleon_env  # noqa: F401  # registers Napoleon-v0
 from agents.network import MASKED
 from napoleon_env.notation import N_ACTIONS
 from napoleon_env.observation import OBSERVATION_SIZE
@@ -89,7 +88,7 @@ def train(args: Args) -> tuple[Agent, Clock]:
     """Train for as long as `args` says."""
     begin(args)
     envs = gymnasium.make_vec(
-        "Napoleon-v0", num_envs=args.num_envs, vectorization_mode="vector_entry_point",
+        "napoleon_env:Napoleon-v0", num_envs=args.num_envs, vectorization_mode="vector_entry_point",
         rules=args.ruleset, opponents=args.opponents, suit_order=SUIT_ORDER, reward=args.reward, mask="info",
         facts=False, illegal="raise",
     )  # fmt: skip

@@ -3,10 +3,11 @@
 One policy plays every seat; each role (bidding, declarer, defender) has networks of its own. Matches of all rule sets are
 stepped many at a time; decisions without a choice are left out. Each seat's advantages run along its own decisions and are
 normalised per role. The critic sees all hands; the actor sees what its seat may know. `--processes` copies of this loop share
-their gradients (torch.distributed, gloo), each on one thread; with `--workers ray` a Ray cluster plays for them.
+their gradients (`train.processes`), each on one thread; with `--workers ray` a Ray cluster plays for them.
 
 Sources: PPO, Schulman et al. 2017 (arXiv 1707.06347); recipe of Rudolph et al., "Reevaluating policy gradient methods for
-imperfect-information games" (arXiv 2502.08938); critic of PerfectDou (arXiv 2203.16406).
+imperfect-information games" (arXiv 2502.08938); critic of PerfectDou (arXiv 2203.16406); explored calls as in neural
+replicator dynamics, Hennes et al. 2020 (arXiv 1906.00190).
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import nn
 
-import napoleon_env  # noqa: F401  # registers Napoleon-v0
 from agents.export import save_layers
 from napoleon_env.agent import OnnxPlayer
 from napoleon_env.players import Player
@@ -103,7 +102,7 @@ def policy_layers(model: Any) -> list[nn.Module]:
 def make_env(args: Args, index: int, pool: Pool | None) -> gymnasium.Env[Any, Any]:
     """The table of that number."""
     env: gymnasium.Env[Any, Any] = gymnasium.make(
-        "Napoleon-v0", rules=args.ruleset, opponents="random" if pool else args.opponents,
+        "napoleon_env:Napoleon-v0", rules=args.ruleset, opponents="random" if pool else args.opponents,
         suit_order=SUIT_ORDER, reward=args.reward, mask="info", facts=False, illegal="raise", index=index,
     )  # fmt: skip
     if pool is not None:

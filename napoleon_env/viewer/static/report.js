@@ -1,6 +1,17 @@
 // Pages of numbers: intervals, learning curves, and from a number to the deals that explain it.
 
-const short = (x) => (Math.abs(x) >= 1e9 ? `${+(x / 1e9).toPrecision(3)}G` : Math.abs(x) >= 1e6 ? `${+(x / 1e6).toPrecision(3)}M` : Math.abs(x) >= 1e3 ? `${+(x / 1e3).toPrecision(3)}k` : `${+x.toPrecision(3)}`);
+function short(x, digits = 3) {
+  const [size, unit] = [[1e9, "G"], [1e6, "M"], [1e3, "k"]].find(([s]) => Math.abs(x) >= s) ?? [1, ""];
+  return `${+(x / size).toPrecision(digits)}${unit}`;
+}
+
+// The ticks of an axis in as many digits as tell them apart.
+function named(ticks) {
+  for (let digits = 3; ; digits++) {
+    const names = ticks.map((tick) => short(tick, digits));
+    if (digits === 12 || new Set(names).size === names.length) return ticks.map((tick, i) => [tick, names[i]]);
+  }
+}
 
 // Round numbers that divide a range into a few parts.
 function ticks(low, high, most = 4) {
@@ -21,7 +32,7 @@ function intervals(rows, width) {
   const left = Math.min(190, width * 0.34), line = 30, height = rows.length * line + 28;
   const [low, high] = span([0, ...rows.flatMap(([, mean, a, b]) => [mean, a ?? mean, b ?? mean])]);
   const x = (value) => left + 12 + ((value - low) / (high - low)) * (width - left - 36);
-  const grid = ticks(low, high, width / 100).map((tick) => [svg("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 4, y2: height - 24 }), svg("text", { x: x(tick), y: height - 6, "text-anchor": "middle" }, short(tick))]);
+  const grid = named(ticks(low, high, width / 100)).map(([tick, name]) => [svg("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 4, y2: height - 24 }), svg("text", { x: x(tick), y: height - 6, "text-anchor": "middle" }, name)]);
   const marks = rows.map(([name, mean, a, b], i) => {
     const y = 20 + i * line;
     const label = name.length > left / 7.5 ? `…${name.slice(-left / 7.5)}` : name;
@@ -37,9 +48,9 @@ function curve(points) {
   const banded = points[0].length > 2;
   const [x0, x1] = span(points.map(([x]) => x)), [y0, y1] = span([...(banded ? [0] : []), ...points.flatMap(([, ...ys]) => ys)]);
   const at = ([x, y]) => `${(left + ((x - x0) / (x1 - x0)) * (width - left - right)).toFixed(1)} ${(height - bottom - ((y - y0) / (y1 - y0)) * (height - bottom - 10)).toFixed(1)}`;
-  const rows = ticks(y0, y1, 4).map((y) => [svg("path", { class: "grid", d: `M${at([x0, y])}L${at([x1, y])}` }), svg("text", { x: left - 5, y: Number(at([x0, y]).split(" ")[1]) + 4, "text-anchor": "end" }, short(y))]);
+  const rows = named(ticks(y0, y1, 4)).map(([y, name]) => [svg("path", { class: "grid", d: `M${at([x0, y])}L${at([x1, y])}` }), svg("text", { x: left - 5, y: Number(at([x0, y]).split(" ")[1]) + 4, "text-anchor": "end" }, name)]);
   const one = points.every(([x]) => x === points[0][0]);
-  const columns = (one ? [points[0][0]] : ticks(x0, x1, 4)).map((x) => svg("text", { x: at([x, y0]).split(" ")[0], y: height - 4, "text-anchor": "middle" }, short(x)));
+  const columns = named(one ? [points[0][0]] : ticks(x0, x1, 4)).map(([x, name]) => svg("text", { x: at([x, y0]).split(" ")[0], y: height - 4, "text-anchor": "middle" }, name));
   const told = `${short(points[0][1])} → ${short(points.at(-1)[1])}`;
   const edge = [...points.map(([x, , low]) => [x, low]), ...points.map(([x, , , high]) => [x, high]).reverse()];
   const band = banded && [svg("path", { class: "band", d: `M${edge.map(at).join("L")}Z` }), svg("path", { class: "zero", d: `M${at([x0, 0])}L${at([x1, 0])}` })];
