@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
+import numba
 import torch
 from torch import Tensor, nn
 
@@ -55,12 +56,85 @@ class Tower(nn.Module):
         nn.init.orthogonal_(self.last.weight, last_gain)
         nn.init.zeros_(self.last.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """`x` of shape [B, n_in] to float32 [B, n_out]; the hidden layers run in the type of autocast, the last in float32."""
+    def forward(self, x: Tensor, asked: Tensor | None = None) -> Tensor:
+        """`x` of shape [B, n_in] to float32 [B, n_out], or the outputs `asked` for (see `outputs`).
+
+        The hidden layers run in the type of autocast, the last in float32.
+        """
         for layer in self.hidden:
             x = torch.relu(layer(x))
         with torch.autocast(x.device.type, enabled=False):
-            return self.last(x.float())
+            return self.last(x.float()) if asked is None else outputs(self.last, x.float(), asked)
+
+
+def outputs(layer: nn.Linear, x: Tensor, asked: Tensor) -> Tensor:
+    """Some outputs of a layer, float32 [B, K]: on a CPU no others are computed, which for a few of many is faster.
+
+    Args:
+        layer: with float32 parameters.
+        x: float32 [B, n_in].
+        asked: their numbers, of any integer type, [B, K]; after the last of a row, -1, where the output is MASKED.
+    """
+    return _Outputs.apply(x, layer.weight, layer.bias, asked) if x.device.type == "cpu" else pick(layer(x), asked)
+
+
+def pick(logits: Tensor, asked: Tensor) -> Tensor:
+    """As `outputs`, out of all of them, [B, A]."""
+    return torch.where(asked >= 0, logits.gather(1, asked.long().clamp(min=0)), MASKED)
+
+
+class _Outputs(torch.autograd.Function):
+    """`outputs` on a CPU."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, asked: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight, bias, asked)
+        out = x.new_empty(asked.shape)
+        _outputs(*(tensor.numpy(force=True) for tensor in (x, weight, bias, asked, out)))
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        x, weight, bias, asked = ctx.saved_tensors
+        of_x, of_weight, of_bias = (torch.zeros_like(tensor) for tensor in (x, weight, bias))
+        given = (grads[0].contiguous(), x, weight, asked, of_x, of_weight, of_bias)
+        _outputs_back(*(tensor.numpy(force=True) for tensor in given))
+        return of_x, of_weight, of_bias, None
+
+
+_REORDERED = {"reassoc", "contract", "nsz"}
+"""What lets a sum run in the processor's vectors."""
+
+
+@numba.njit(cache=True, fastmath=_REORDERED)
+def _outputs(x: Any, weight: Any, bias: Any, asked: Any, out: Any) -> None:
+    for i in range(len(x)):
+        row = x[i]
+        for k in range(asked.shape[1]):
+            number = asked[i, k]
+            if number < 0:
+                out[i, k:] = MASKED
+                break
+            weights, total = weight[number], bias[number]
+            for j in range(len(row)):
+                total += row[j] * weights[j]
+            out[i, k] = total
+
+
+@numba.njit(cache=True, fastmath=_REORDERED)
+def _outputs_back(grad: Any, x: Any, weight: Any, asked: Any, of_x: Any, of_weight: Any, of_bias: Any) -> None:
+    for i in range(len(x)):
+        row, of_row = x[i], of_x[i]
+        for k in range(asked.shape[1]):
+            number = asked[i, k]
+            if number < 0:
+                break
+            g, weights, of_weights = grad[i, k], weight[number], of_weight[number]
+            of_bias[number] += g
+            for j in range(len(row)):
+                of_row[j] += g * weights[j]
+            for j in range(len(row)):
+                of_weights[j] += g * row[j]
 
 
 class RoleHeads(nn.Linear):
@@ -124,68 +198,61 @@ class ActorCritic(nn.Module):
         auction, declarer = (features[:, column] != 0 for column in self.role_columns)
         return torch.where(auction, 0, torch.where(declarer, 1, 2))
 
-    def logits(self, features: Tensor, actors: nn.ModuleList | None = None, role: int | None = None) -> Tensor:
-        """Logits [B, A] of all selected actions, legal or not.
+    def logits(
+        self, features: Tensor, legal: Tensor | None = None, actors: nn.ModuleList | None = None, role: int | None = None
+    ) -> Tensor:
+        """Logits of all selected actions, legal or not, float32 [B, A], or of the legal ones, [B, K].
 
         Args:
             features: of which only what a seat sees is read.
+            legal: the numbers of the legal actions, integers [B, K], in any order; after the last of a row, -1, whose logit
+                is MASKED.
             actors: those of an earlier state of this network; its own without.
             role: of all rows, where it is known to be one.
         """
         actors, seen = actors or self.actors, features[:, : self.n_seen]
         if self.roles == "networks":
-            return self._by_role(actors, seen, role)
-        logits = actors[0](seen)
-        if self.roles == "heads":
-            own = self.role(seen).view(-1, 1, 1).expand(-1, 1, len(self.inputs.actions))
-            logits = logits.unflatten(1, (len(ROLES), -1)).gather(1, own).squeeze(1)
-        return logits
+            return self._by_role(actors, seen, role, legal)
+        if self.roles == "shared":
+            return actors[0](seen, legal)
+        first = self.role(seen).view(-1, 1) * len(self.inputs.actions)  # of the role's own outputs
+        if legal is None:
+            return pick(actors[0](seen), first + torch.arange(len(self.inputs.actions), device=first.device))
+        return actors[0](seen, torch.where(legal >= 0, legal + first, -1))
 
     def value(self, features: Tensor, role: int | None = None) -> Tensor:
         """What is still to be won by the seat to move, in scaled reward, [B]; `role` as in `logits`."""
         critics = self.critics
         return (self._by_role(critics, features, role) if self.roles == "networks" else critics[0](features)).squeeze(1)
 
-    def _by_role(self, towers: nn.ModuleList, x: Tensor, role: int | None) -> Tensor:
+    def _by_role(self, towers: nn.ModuleList, x: Tensor, role: int | None, asked: Tensor | None = None) -> Tensor:
         """Each row through the tower of its role."""
         if role is not None:
-            return towers[role](x)
-        of_row, out = self.role(x), x.new_empty((len(x), towers[0].last.out_features), dtype=torch.float32)
+            return towers[role](x, asked)
+        size = towers[0].last.out_features if asked is None else asked.shape[1]
+        of_row, out = self.role(x), x.new_empty((len(x), size), dtype=torch.float32)
         for number, tower in enumerate(towers):
             rows = (of_row == number).nonzero().squeeze(1)
             padded = torch.cat([rows, rows.new_zeros(-len(rows) % PADDED)])
-            out.index_copy_(0, rows, tower(x.index_select(0, padded))[: len(rows)])
+            answers = tower(x.index_select(0, padded), None if asked is None else asked.index_select(0, padded))
+            out.index_copy_(0, rows, answers[: len(rows)])
         return out
 
 
-def legal_log_probs(logits: Tensor, legal: Tensor) -> Tensor:
-    """Log-probabilities of the policy over the legal actions alone, [B, K].
-
-    Args:
-        logits: [B, A].
-        legal: the numbers of the legal actions, int64 [B, K], in any order; after the last of a row, -1.
-
-    Few of the actions are ever legal, so the softmax runs over K columns and not over A. An absent probability is exactly 0
-    and its log-probability finite.
-    """
-    return torch.where(legal >= 0, logits.gather(1, legal.clamp(min=0)), MASKED).log_softmax(1)
-
-
-def log_prob_and_entropy(logits: Tensor, legal: Tensor, choice: Tensor) -> tuple[Tensor, Tensor]:
+def log_prob_and_entropy(logits: Tensor, choice: Tensor) -> tuple[Tensor, Tensor]:
     """Log-probability of the action chosen and entropy in nats, both [B], of the policy over the legal actions alone.
 
     Args:
-        logits, legal: as in `legal_log_probs`.
-        choice: place in `legal` of the action chosen, int64 [B].
+        logits: of the legal actions, [B, K]; after the last of a row, MASKED, whose probability is exactly 0.
+        choice: the place among them of the action chosen, of any integer type, [B].
 
     With a single legal action both results are exactly 0 and gradients finite.
     """
-    log_p = legal_log_probs(logits, legal)
-    entropy = -torch.where(legal >= 0, log_p.exp() * log_p, 0.0).sum(1)
-    return log_p.gather(1, choice.unsqueeze(1)).squeeze(1), entropy
+    log_p = logits.log_softmax(1)
+    return log_p.gather(1, choice.long().unsqueeze(1)).squeeze(1), -(log_p.exp() * log_p).sum(1)
 
 
-def divergence(logits: Tensor, others: Tensor, legal: Tensor) -> Tensor:
-    """Kullback-Leibler divergence of a policy from another one, sum p log(p / q) over the legal actions alone, [B]."""
-    log_p, log_q = legal_log_probs(logits, legal), legal_log_probs(others, legal)
-    return torch.where(legal >= 0, log_p.exp() * (log_p - log_q), 0.0).sum(1)
+def divergence(logits: Tensor, others: Tensor) -> Tensor:
+    """Kullback-Leibler divergence of a policy from another one, sum p log(p / q), [B]; `logits` and `others` as above."""
+    log_p, log_q = logits.log_softmax(1), others.log_softmax(1)
+    return (log_p.exp() * (log_p - log_q)).sum(1)

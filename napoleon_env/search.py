@@ -172,15 +172,21 @@ def _call_and_see(
 
 
 @jit
+def deal_worth(state: Any, rules: Any, seat: int) -> float:
+    """What a deal that is over has brought to a seat, the ante left out; where nobody pays, see the top of this module."""
+    declarer = state["declarer"]
+    if rules["payment"] == POINTS_ONLY and declarer != seat and declarer >= 0:
+        return -state["payoffs"][declarer] / (rules["players"] - 1)
+    return np.float64(state["payoffs"][seat] + rules["ante"])
+
+
+@jit
 def _play_out(scratch: Any, rules: Any, seat: int) -> float:
-    """Play the deal in `scratch[0]` to its end as the counting player would; what it brings to `seat`, the ante left out."""
+    """Play the deal in `scratch[0]` to its end as the counting player would; what it brings to `seat`."""
     s = scratch[0]
     while s["phase"] != core.NO_DEAL:
         core.apply(s, rules, counting_action(s, rules, s["seat"]))
-    declarer = s["declarer"]
-    if rules["payment"] == POINTS_ONLY and declarer != seat and declarer >= 0:
-        return -s["payoffs"][declarer] / (rules["players"] - 1)
-    return np.float64(s["payoffs"][seat] + rules["ante"])
+    return deal_worth(s, rules, seat)
 
 
 @jit
@@ -318,7 +324,7 @@ class PimcPlayer(StatesPlayer):
 
     def __init__(self, *, worlds: int | None = None, time_ms: float | None = None, memory: int = DEFAULT_MEMORY) -> None:
         default = _default_worlds(time_ms)
-        self.worlds = _check_worlds("worlds", default if worlds is None else worlds)
+        self.worlds = check_worlds("worlds", default if worlds is None else worlds)
         self.time_ms = time_ms
         self.timed: Final = time_ms is not None
         """Whether moves depend on the machine's speed, so that they cannot be repeated."""
@@ -400,7 +406,7 @@ class EpimcPlayer(PimcPlayer):
         memory: int = DEFAULT_MEMORY,
     ) -> None:
         super().__init__(worlds=worlds, time_ms=time_ms, memory=memory)
-        self.inner = _check_worlds("inner", inner, 0)
+        self.inner = check_worlds("inner", inner, 0)
         if isinstance(trust, bool) or not isinstance(trust, (int, float)) or not 0 <= trust <= 100:
             raise SearchError(f"trust={shown(trust)} must be a number from 0 to 100")
         self.trust = float(trust)
@@ -431,7 +437,12 @@ def _default_worlds(time_ms: float | None) -> int:
     return MOST_WORLDS
 
 
-def _check_worlds(name: str, value: object, least: int = 1) -> int:
+def check_worlds(name: str, value: object, least: int = 1) -> int:
+    """A number of worlds among a player's options.
+
+    Raises:
+        SearchError: it is none.
+    """
     number = whole(value)
     if number is None or not least <= number <= MOST_WORLDS:
         raise SearchError(f"{name}={shown(value)} must be a whole number from {least} to {MOST_WORLDS}")

@@ -142,7 +142,7 @@ def test_the_agent_plays_as_its_file_does(tmp_path: Path, suit_order: Any) -> No
     agent = OnnxPlayer(make_agent(tmp_path / "agent.onnx", rules, suit_order))
     args = replace(small(tmp_path, str(agent.path), "seat", 4, ()), suit_order=suit_order)
     experience = Responder(args, 0).experience
-    batch = experience.rollout(lambda seen: np.zeros((len(seen), len(experience.actions)), np.float32))
+    batch = experience.rollout(lambda rows, legal: np.zeros(legal.shape, np.float32))
     taken = experience.actions[batch.taken()]
     # The same matches again, in which the player is asked for what it does.
     env = VectorEnv(rules, num_envs=args.matches, seed=args.seed, suit_order=suit_order, skip_forced=True)

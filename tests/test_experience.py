@@ -99,11 +99,11 @@ def test_relative_payoffs_subtract_the_mean_of_the_others() -> None:
 
 def test_actions_are_drawn_as_often_as_the_policy_says() -> None:
     n = 40_000
-    logits = np.tile(np.log(np.array([[0.5, 0.25, 0.2, 0.05]], np.float32)), (n, 1))
-    legal = np.empty((n, 4), np.int64)
+    logits = np.tile(np.log(np.array([[0.5, 0.25, 0.05, 1.0]], np.float32)), (n, 1))  # of the legal ones; after them anything
+    legal = np.empty((n, 4), np.int8)
     list_legal(np.tile(np.array([[1, 1, 0, 0, 1]], np.int8), (n, 1)), np.array([0, 1, 3, 4]), legal)
     assert legal[0].tolist() == [0, 1, 3, -1]
-    choice, log_prob = np.zeros(n, np.int64), np.zeros(n, np.float32)
+    choice, log_prob = np.zeros(n, np.int8), np.zeros(n, np.float32)
     rng, never_explored = np.random.default_rng(0), np.zeros(n, np.bool_)
     sample(logits, legal, rng.random(n), never_explored, choice, log_prob)
     expected = np.array([0.5, 0.25, 0.05]) / 0.8
@@ -121,7 +121,7 @@ def test_forced_moves_are_left_out_and_roles_are_told_apart() -> None:
     env.reset()
     inputs = varying_inputs([env.rules], "fixed", ())
     experience = Experience([Table(env, slice(env.num_envs), 1.0, False)], inputs, 40, np.random.default_rng(0))
-    batch = experience.rollout(lambda seen: np.zeros((len(seen), len(inputs.actions)), np.float32))
+    batch = experience.rollout(lambda rows, legal: np.zeros(legal.shape, np.float32))
     assert (batch.legal[..., 1] >= 0).all()
     assert set(np.unique(batch.role)) == {BIDDING, DECLARER, DEFENDER}
     chosen = experience.actions[batch.taken()]
@@ -134,9 +134,7 @@ def test_a_share_of_the_calls_is_drawn_uniformly_and_no_card() -> None:
     env.reset()
     inputs = varying_inputs([env.rules], "fixed", ())
     experience = Experience([Table(env, slice(env.num_envs), 1.0, False)], inputs, 40, np.random.default_rng(0))
-    passes = np.zeros(len(inputs.actions), np.float32)
-    passes[0] = 50  # the policy always passes
-    batch = experience.rollout(lambda seen: np.tile(passes, (len(seen), 1)), explore=0.3)
+    batch = experience.rollout(lambda rows, legal: np.where(legal == 0, 50, 0).astype(np.float32), explore=0.3)  # it would pass
     calls = batch.role == BIDDING
     assert not batch.explored[~calls].any()
     assert batch.explored[calls].mean() == pytest.approx(0.3, abs=0.03)
@@ -173,20 +171,20 @@ def test_a_past_self_plays_a_match_to_its_end_as_it_was_when_it_was_frozen() -> 
     inputs = varying_inputs([table.env.rules for table in tables], "fixed", ())
     torch.manual_seed(0)
     net = ActorCritic(inputs, torch.ones(OBSERVATION_SIZE), torch.ones(HIDDEN_SIZE), 8, 1)
-    asked: list[tuple[int, np.ndarray, np.ndarray]] = []
+    asked: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
 
     @torch.no_grad()
-    def logits_of(rows: np.ndarray, actors: torch.nn.ModuleList | None = None) -> np.ndarray:
+    def logits_of(rows: np.ndarray, legal: np.ndarray, actors: torch.nn.ModuleList | None = None) -> np.ndarray:
         seen = torch.from_numpy(rows)
-        return net.logits(net.features(seen, seen[:, :0]), actors).numpy()
+        return net.logits(net.features(seen, seen[:, :0]), torch.from_numpy(legal), actors).numpy()
 
     class Asked(PastSelves):
         def policy(self, number: int) -> Policy:
             chosen = super().policy(number)
 
             def policy(*given: np.ndarray) -> np.ndarray:
-                asked.append((number, given[0].copy(), chosen(*given)))
-                return asked[-1][2]
+                asked.append((number, given[0].copy(), given[1].copy(), chosen(*given)))
+                return asked[-1][3]
 
             return policy
 
@@ -207,11 +205,11 @@ def test_a_past_self_plays_a_match_to_its_end_as_it_was_when_it_was_frozen() -> 
         assert set(np.unique(begun_with[over])) <= {LEARNER, past.joins}
         lasted += int(((begun_with > LEARNER) & (begun_with < past.newest)).any(1).sum())
     assert lasted > 100  # matches went on with a past self that had left the ring of one
-    assert {number for number, _, _ in asked} == set(range(1, past.newest + 1))
-    for number, rows, logits in asked:
-        assert np.array_equal(logits, logits_of(rows, frozen[number]))
-    _, rows, logits = asked[0]
-    assert not np.array_equal(logits_of(rows), logits)
+    assert {number for number, *_ in asked} == set(range(1, past.newest + 1))
+    for number, rows, legal, logits in asked:
+        assert np.array_equal(logits, logits_of(rows, legal, frozen[number]))
+    _, rows, legal, logits = asked[0]
+    assert not np.array_equal(logits_of(rows, legal), logits)
     assert len(past.actors) < 4  # the others are gone
 
 

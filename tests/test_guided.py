@@ -1,4 +1,4 @@
-"""Search that an agent guides: its calls are the agent's, its worlds those in which the agent would have done what was done."""
+"""Search that an agent guides: its worlds are those in which the agent would have done what was done, and it plays them out."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from agents.export import save_agent
 from agents.network import ActorCritic
 from napoleon_env.agent import OnnxPlayer
 from napoleon_env.belief import sample_worlds
+from napoleon_env.guided import LEAST, GuidedPlayer, ahead
 from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE
 from napoleon_env.roster import RosterError, fingerprint
 from napoleon_env.search import SearchError
+from napoleon_env.tournament import run_tournament
 from train.experience import varying_inputs
 
 RULES = ne.Ruleset.make("german")
@@ -54,36 +56,90 @@ def test_worlds_weighed_many_at_a_time_are_those_weighed_one_by_one(path: Path) 
     assert (one == many).all()
 
 
-def test_before_the_play_it_does_what_the_agent_does_and_in_the_play_what_its_seed_says(path: Path) -> None:
-    agent, guided = OnnxPlayer(path), ne.make_player(f"guided:agent={path},worlds=5")
-    assert isinstance(guided, type(ne.make_player(f"guided:agent={path},worlds=5,prior=0")))
-    for seed in range(5):
+@pytest.mark.parametrize("rules", ["german", "portuguese", "russian", "english"])
+def test_it_plays_whole_matches_and_as_its_seed_says(path: Path, rules: str) -> None:
+    guided = GuidedPlayer(agent=str(path), worlds=8)
+    match = ne.Match(rules, seed=1, players=3, deals=2)
+    while match.seat is not None:
+        view = match.view(match.seat, seed=7)
+        action = guided.act(view)
+        assert action in view.legal_ids()
+        assert action == guided.act(view)
+        match.play(action)
+
+
+@pytest.mark.parametrize("rules", ["german", "portuguese", "russian", "english"])
+def test_an_action_is_worth_what_comes_when_all_play_on_as_the_agent(path: Path, rules: str) -> None:
+    guided, agent = GuidedPlayer(agent=str(path)), OnnxPlayer(path)
+    match = ne.Match(rules, seed=2, players=3, deals=2)
+    while match.seat is not None:
+        view, state = match.view(match.seat), match.state
+        actions = np.array(view.legal_ids())
+        found = guided._play_out(state, view, actions)[:, 0] if len(actions) > 1 else []
+        for action, worth in zip(actions, found, strict=False):
+            after = match.copy()
+            after.play(int(action))
+            while len(after.history) == len(match.history):
+                after.play(agent.act(after.view(after.seat)))
+            deal = after.history[len(match.history)]
+            expected: float = deal.payoffs[view.seat] + deal.rules.ante
+            if deal.rules.payment == "points_only" and deal.declarer not in (view.seat, None):
+                expected = -deal.payoffs[deal.declarer] / 2  # what nobody pays counts as lost by each defender in equal shares
+            assert worth == expected
+        match.play(agent.act(view))
+
+
+def test_it_is_better_than_its_agent(path: Path) -> None:
+    entrants = [("guided", f"guided:agent={path},worlds=32"), ("agent", str(path))]
+    gain = run_tournament(entrants, rules=RULES, deals=20, seed=1).singles()[0, 1]
+    assert gain.mean - gain.half_width > 0
+
+
+def test_what_the_agent_has_no_doubt_about_is_its_own(tmp_path: Path, path: Path) -> None:
+    agent = OnnxPlayer(path)
+    guided = GuidedPlayer(agent=str(path), worlds=2)
+    asked = []
+    guided._search = lambda view, own, actions, rng: asked.append(actions.tolist()) or own
+    for seed in range(20):
         match = ne.Match(RULES, seed=seed)
         while match.seat is not None:
             view = match.view(match.seat, seed=seed)
-            action = guided.act(view)
-            assert action in view.legal_ids()
-            assert action == guided.act(view)
-            if match.phase != "play":
-                assert action == agent.act(view)
-            match.play(action)
+            n, likely = len(asked), np.flatnonzero(agent.probabilities(view) >= LEAST).tolist()
+            assert guided.act(view) == agent.act(view)
+            assert asked[n:] == ([likely] if len(likely) > 1 else [])
+            match.play(agent.act(view))
+    assert asked
 
 
-def test_a_large_prior_is_the_agent_itself(path: Path) -> None:
-    agent, guided = OnnxPlayer(path), ne.make_player(f"guided:agent={path},worlds=3,prior=100")
-    for seed in range(5):
-        match = played_to_the_cards(seed)
-        assert match.seat is not None
-        view = match.view(match.seat, seed=seed)
-        assert guided.act(view) == agent.act(view)
+def test_what_is_clearly_better_is_taken_and_what_is_clearly_worse_given_up(path: Path) -> None:
+    guided = GuidedPlayer(agent=str(path), worlds=256)
+    view, looked_at = played_to_the_cards(2).view(0), []
+    noise = np.random.default_rng(0)
+
+    def play_out(worlds: np.ndarray, view: ne.View, actions: np.ndarray) -> np.ndarray:
+        looked_at.append((len(worlds), actions.tolist()))
+        means = np.array([{7: 0.0, 8: 0.1, 9: 3.0, 10: -3.0}[action] for action in actions])
+        return means[:, None] + noise.normal(size=(len(actions), len(worlds)))
+
+    guided._play_out = play_out
+    assert guided._search(view, 7, np.array([7, 8, 10]), np.random.default_rng(0)) in (7, 8)
+    assert looked_at == [(64, [7, 8, 10]), (64, [7, 8]), (128, [7, 8])]
+    looked_at.clear()
+    assert guided._search(view, 7, np.array([7, 8, 9, 10]), np.random.default_rng(0)) == 9
+    assert looked_at == [(64, [7, 8, 9, 10])]
+
+
+def test_standard_errors_of_the_difference_are_worked_by_hand() -> None:
+    # Row 1 is ahead by 1 and 3: by 2 in the mean, with a deviation of the square root of 2 and a standard error of 1.
+    assert ahead(np.array([[1.0, 3.0], [2.0, 6.0], [1.0, 3.0]]), 0).tolist() == pytest.approx([0, 2, 0])
 
 
 def test_what_it_cannot_be_made_of_is_refused(path: Path) -> None:
     for spec, says in (
         ("guided", "agent"),
         ("guided:agent=nowhere.onnx", "does not exist"),
-        (f"guided:agent={path},prior=-1", "prior=-1 must be a number"),
-        (f"guided:agent={path},worlds=0", "worlds=0 must be"),
+        (f"guided:agent={path},candidates=0", "candidates=0 must be"),
+        (f"guided:agent={path},worlds=1", "worlds=1 must be"),
     ):
         with pytest.raises((RosterError, SearchError), match=says):
             ne.make_player(spec)

@@ -60,7 +60,7 @@ def test_every_ratio_is_one_before_the_first_step(rules: str, roles: RoleSplit) 
     zeros = np.zeros(batch.choice.shape, np.float32)
     features = trainer.net.features(*(torch.from_numpy(x).flatten(0, 1) for x in (batch.observation, batch.hidden)))
     rows = Samples.of(features, batch, zeros, zeros).rows(np.arange(batch.choice.size))
-    log_prob, entropy = log_prob_and_entropy(trainer.net.logits(rows.features), rows.legal, rows.choice)
+    log_prob, entropy = log_prob_and_entropy(trainer.net.logits(rows.features, rows.legal), rows.choice)
     ratio = (log_prob - rows.log_prob).exp()
     assert (ratio - 1).abs().max() < 1e-5
     assert abs(((ratio - 1) - (log_prob - rows.log_prob)).mean()) < 1e-6
@@ -346,9 +346,9 @@ def test_the_magnet_holds_the_policy_back(tmp_path: Path) -> None:
         trainer.updates = 100
         for _ in range(8):
             trainer.train_update()
-        seen, legal = trainer.experience.batch.observation[0], torch.from_numpy(trainer.experience.batch.legal[0])
-        start = trainer.logits_of(seen, trainer.magnet)  # it has not moved: where the policy began
-        moved.append(float(divergence(*map(torch.from_numpy, (trainer.logits_of(seen), start)), legal).mean()))
+        rows, legal = trainer.experience.batch.observation[0], trainer.experience.batch.legal[0]
+        start = trainer.logits_of(rows, legal, trainer.magnet)  # it has not moved: where the policy began
+        moved.append(float(divergence(*map(torch.from_numpy, (trainer.logits_of(rows, legal), start))).mean()))
     assert moved[1] < 0.1 * moved[0]
 
 

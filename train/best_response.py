@@ -98,14 +98,14 @@ class Frozen:
         """See `Guests`: the agent's."""
         return self.logits
 
-    def logits(self, rows: np.ndarray, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    def logits(self, rows: np.ndarray, legal: np.ndarray, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """See `Policy`."""
         logits = self.agent.run(observation, mask)["logits"]
         if not self.agent.sample:
             likeliest = np.where(mask, logits, -np.inf).argmax(1)
             logits = np.full(mask.shape, IMPOSSIBLE, np.float32)
             logits[np.arange(len(mask)), likeliest] = 0
-        return logits[:, self.actions]
+        return np.take_along_axis(logits, self.actions[legal], 1)
 
 
 class Responder(ppo.Trainer):

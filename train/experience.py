@@ -39,9 +39,9 @@ class Batch(NamedTuple):
     hidden: np.ndarray
     """int8 [T, N, H]."""
     legal: np.ndarray
-    """int64 [T, N, MAX_LEGAL]: the legal ones among the selected actions by number, then -1."""
+    """int8 [T, N, MAX_LEGAL]: the legal ones among the selected actions by number, then -1."""
     choice: np.ndarray
-    """int64 [T, N]: the place in `legal` of the action taken."""
+    """int8 [T, N]: the place in `legal` of the action taken."""
     log_prob: np.ndarray
     """float32 [T, N]: of the policy, whoever drew."""
     role: np.ndarray
@@ -62,18 +62,19 @@ class Batch(NamedTuple):
     """int8 [T, N]: tricks that its contract asked for."""
 
     def taken(self, t: int | slice = slice(None)) -> np.ndarray:
-        """The numbers of the actions taken among the selected ones, int64 of the shape of `choice[t]`."""
+        """The numbers of the actions taken among the selected ones, int8 of the shape of `choice[t]`."""
         return np.take_along_axis(self.legal[t], self.choice[t][..., None], -1)[..., 0]
 
 
 class Policy(Protocol):
     """Chooses for rows of decisions."""
 
-    def __call__(self, rows: np.ndarray, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Logits of the selected actions, float32 [n, A].
+    def __call__(self, rows: np.ndarray, legal: np.ndarray, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Logits of the legal actions, float32 [n, MAX_LEGAL].
 
         Args:
             rows: the selected columns, int8 [n, C].
+            legal: as in `Batch`, int8 [n, MAX_LEGAL].
             observation, mask: of the environment, whole, [n, OBSERVATION_SIZE] and [n, N_ACTIONS].
         """
         ...
@@ -143,8 +144,8 @@ class Experience:
         self.batch = Batch(
             observation=np.zeros((*shape, len(inputs.observation)), np.int8),
             hidden=np.zeros((*shape, len(inputs.hidden)), np.int8),
-            legal=np.zeros((*shape, MAX_LEGAL), np.int64),
-            choice=np.zeros(shape, np.int64),
+            legal=np.zeros((*shape, MAX_LEGAL), np.int8),
+            choice=np.zeros(shape, np.int8),
             log_prob=np.zeros(shape, np.float32),
             role=np.zeros(shape, np.int8),
             seat=np.zeros(shape, np.int64),
@@ -161,8 +162,8 @@ class Experience:
             self.owner[table.rows, :players] = self.guests.seat(players, table.env.num_envs)
         self.seconds = dict.fromkeys(("environment", "inference"), 0.0)
 
-    def rollout(self, logits_of: Callable[[np.ndarray], np.ndarray], explore: float = 0.0) -> Batch:
-        """Play `steps` decisions in every match with `logits_of(observation [N, C]) -> float32 [N, A]`.
+    def rollout(self, logits_of: Callable[[np.ndarray, np.ndarray], np.ndarray], explore: float = 0.0) -> Batch:
+        """Play `steps` decisions in every match with `logits_of(rows, legal)`, as of a `Policy`.
 
         A share `explore` of the calls is drawn uniformly (exploring starts).
         """
@@ -171,11 +172,12 @@ class Experience:
             start = clock()
             self._look(t)
             looked = clock()
-            logits = logits_of(batch.observation[t])
+            logits = logits_of(batch.observation[t], batch.legal[t])
             who = self.owner[every, batch.seat[t]]
             for number in np.unique(who[who != LEARNER]):
                 mine = np.flatnonzero(who == number)
-                logits[mine] = self.guests.policy(int(number))(batch.observation[t][mine], *self._whole(mine))
+                policy = self.guests.policy(int(number))
+                logits[mine] = policy(batch.observation[t][mine], batch.legal[t][mine], *self._whole(mine))
             uniform = self.rng.random(self.n)
             batch.explored[t] = (batch.role[t] == BIDDING) & (self.rng.random(self.n) < explore) if explore > 0 else False
             sample(logits, batch.legal[t], uniform, batch.explored[t], batch.choice[t], batch.log_prob[t])
@@ -324,7 +326,7 @@ def list_legal(mask: Any, actions: Any, legal: Any) -> None:
 
 @njit(cache=True)
 def sample(logits: Any, legal: Any, uniform: Any, explored: Any, choice: Any, log_prob: Any) -> None:
-    """Draw a legal action for each row: from the softmax over its legal logits, where `explored` uniformly.
+    """Draw a legal action for each row: from the softmax over the logits of the legal ones, where `explored` uniformly.
 
     Writes the place in `legal`, and the logarithm of the softmax's probability.
     """
@@ -332,18 +334,18 @@ def sample(logits: Any, legal: Any, uniform: Any, explored: Any, choice: Any, lo
         n = 0
         best = -np.inf
         while n < legal.shape[1] and legal[i, n] >= 0:
-            best = max(best, logits[i, legal[i, n]])
+            best = max(best, logits[i, n])
             n += 1
         total = 0.0
         for k in range(n):
-            total += np.exp(logits[i, legal[i, k]] - best)
+            total += np.exp(logits[i, k] - best)
         left = uniform[i] * (n if explored[i] else total)
         for k in range(n):
             choice[i] = k
-            left -= 1.0 if explored[i] else np.exp(logits[i, legal[i, k]] - best)
+            left -= 1.0 if explored[i] else np.exp(logits[i, k] - best)
             if left < 0:
                 break
-        log_prob[i] = logits[i, legal[i, choice[i]]] - best - np.log(total)
+        log_prob[i] = logits[i, choice[i]] - best - np.log(total)
 
 
 def advantages(

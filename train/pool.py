@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from agents.network import ActorCritic
 from train.experience import LEARNER, Policy
 
-LogitsOf = Callable[[np.ndarray, nn.ModuleList], np.ndarray]
+LogitsOf = Callable[[np.ndarray, np.ndarray, nn.ModuleList], np.ndarray]
 
 
 class PastSelves:
@@ -24,7 +24,7 @@ class PastSelves:
         share: of the seats that are a past self's; 0 for nobody.
         size: copies in the ring.
         rng: of who joins where.
-        logits_of: (observation [n, C], actors) to logits [n, A].
+        logits_of: (rows, legal, actors) to logits of the legal actions, see `Policy`.
     """
 
     def __init__(self, share: float, size: int, rng: np.random.Generator, logits_of: LogitsOf) -> None:
@@ -62,7 +62,7 @@ class PastSelves:
     def policy(self, number: int) -> Policy:
         """See `Guests`."""
         actors = self.actors[number]
-        return lambda rows, observation, mask: self.logits_of(rows, actors)
+        return lambda rows, legal, observation, mask: self.logits_of(rows, legal, actors)
 
     def tensors(self) -> dict[str, Tensor]:
         """The copies, by name."""

@@ -1,7 +1,7 @@
 """Proximal policy optimisation in self-play over all seats, on one page: `python -m train.ppo --minutes 5 --out runs/first`.
 
-One policy plays every seat; each role (bidding, declarer, defender) has networks of its own. Matches of all rule sets are
-stepped many at a time; decisions without a choice are left out. Each seat's advantages run along its own decisions and are
+One policy plays every seat; each role (bidding, declarer, defender) has a head of its own. Matches of all rule sets are stepped
+many at a time; decisions without a choice are left out. Each seat's advantages run along its own decisions and are
 normalised per role. The critic sees all hands; the actor sees what its seat may know. `--processes` copies of this loop share
 their gradients (`train.processes`), each on one thread; with `--workers ray` a Ray cluster plays for them.
 
@@ -40,7 +40,7 @@ from train.evaluation import Evaluator
 from train.experience import BIDDING, FAILED, MADE, RUNNING, Batch, Experience, Guests, Table, advantages, varying_inputs
 from train.page import write_page
 from train.pool import PastSelves
-from train.processes import LostError, Total, run_processes, share
+from train.processes import LostError, Total, run_processes, settle, share
 from train.progress import Reporter
 from train.workers import RayWorkers
 
@@ -99,7 +99,7 @@ class Args:
     """What the critic sees in training; the actor never sees more than its seat."""
     reward: Literal["auto", "payoff", "relative"] = "auto"
     """Relative (payoff minus the mean of the others') where nobody pays, payoff elsewhere."""
-    roles: RoleSplit = "networks"
+    roles: RoleSplit = "heads"
     """What bidding, declarer and defender have of their own: nothing, the last layer of the actor, or all."""
     width: int = 256
     """Units of each hidden layer of an actor."""
@@ -123,7 +123,7 @@ class Args:
     """Lambda of generalised advantage estimation; gamma is 1, since a match is short."""
     entropy: float = 0.04
     """Weight of the entropy bonus at the start; falls linearly to `entropy_end` by two thirds of the run."""
-    entropy_end: float = 0.004
+    entropy_end: float = 0.01
     """Weight of the entropy bonus in the last third."""
     explore: float = 0.0
     """Share of the calls drawn uniformly at the start, so that no call is given up too early; falls linearly to 0."""
@@ -131,7 +131,7 @@ class Args:
     """Share of the seats, from a quarter of the run on, that a past self plays; it stays for the whole match."""
     past_every: int = 20
     """Updates between the past selves that are kept."""
-    magnet: float = 0.0
+    magnet: float = 0.05
     """Weight of the divergence from the magnet, a moving average of the actor's parameters."""
     magnet_rate: float = 0.02
     """Share of the way that the magnet moves to the actor at each update."""
@@ -234,11 +234,11 @@ class Trainer:
         return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.args.precision == "bf16")
 
     @torch.no_grad()
-    def logits_of(self, observation: np.ndarray, actors: nn.ModuleList | None = None) -> np.ndarray:
-        """The policy in numpy, for the rollout; of an earlier state's `actors`, if given."""
-        seen = torch.from_numpy(observation).to(self.device)
+    def logits_of(self, rows: np.ndarray, legal: np.ndarray, actors: nn.ModuleList | None = None) -> np.ndarray:
+        """The policy in numpy, for the rollout (see `Policy`); of an earlier state's `actors`, if given."""
+        seen, asked = (torch.from_numpy(x).to(self.device) for x in (rows, legal))
         with self.autocast():
-            return self.net.logits(self.net.features(seen, seen[:, :0], self.dtype), actors).numpy(force=True)
+            return self.net.logits(self.net.features(seen, seen[:, :0], self.dtype), asked, actors).numpy(force=True)
 
     @torch.no_grad()
     def values_of(self, features: Tensor) -> np.ndarray:
@@ -323,10 +323,10 @@ class Trainer:
         """That of a part of a minibatch: PPO's clipped objective, the critic's error, the entropy bonus."""
         args = self.args
         with self.autocast():
-            logits = self.net.logits(rows.features, role=rows.one_role)
+            logits = self.net.logits(rows.features, rows.legal, role=rows.one_role)
             value = self.net.value(rows.features, rows.one_role)
-            magnet = self.net.logits(rows.features, self.magnet, rows.one_role) if args.magnet else None
-        log_prob, entropy = log_prob_and_entropy(logits, rows.legal, rows.choice)
+            magnet = self.net.logits(rows.features, rows.legal, self.magnet, rows.one_role) if args.magnet else None
+        log_prob, entropy = log_prob_and_entropy(logits, rows.choice)
         ratio = (log_prob - rows.log_prob).exp()
         clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
         drawn = -torch.min(ratio * rows.advantage, clipped * rows.advantage)
@@ -334,7 +334,7 @@ class Trainer:
         value_loss = 0.5 * torch.where(rows.explored, 0.0, (value - rows.target).square()).mean()
         loss = policy_loss + args.value_weight * value_loss - entropy_weight * entropy.mean()
         if magnet is not None:
-            loss = loss + args.magnet * divergence(logits, magnet, rows.legal).mean()
+            loss = loss + args.magnet * divergence(logits, magnet).mean()
         loss.backward()
         with torch.no_grad():
             kl = ((ratio - 1) - (log_prob - rows.log_prob)).mean()  # Schulman's low-variance estimate
@@ -520,7 +520,7 @@ def export(trainer: Trainer) -> Path:
 
 def work(rank: int, args: Args, make: type[Trainer]) -> None:
     """One process from start to end."""
-    torch.set_num_threads(1)
+    settle()
     trainer = make(args, rank)
     if args.workers == "ray":
         trainer.workers = RayWorkers(trainer)

@@ -26,6 +26,7 @@ import torch
 import napoleon_env
 from napoleon_env.cluster import ClusterError, connect
 from train import state
+from train.processes import settle
 
 if TYPE_CHECKING:
     from train.ppo import Played, Trainer
@@ -187,9 +188,8 @@ def unpack(trainer: Trainer, sent: dict[str, Any]) -> Played:
 
     rows, *columns = (torch.tensor(column, device=trainer.device) for column in sent["columns"])
     features = trainer.net.features(rows, rows[:, :0], trainer.dtype)
-    legal, choice, *others = columns
     orders = [[index.astype(np.int64) for index in order] for order in sent["orders"]]
-    return Played(Samples([features, legal.long(), choice.long(), *others]), orders, sent["facts"])
+    return Played(Samples([features, *columns]), orders, sent["facts"])
 
 
 # In the processes that play.
@@ -225,7 +225,7 @@ def play(
         )
     start, processor = time.perf_counter(), time.process_time()
     yield Begun(_trainer is None, ray.get_runtime_context().get_node_id(), os.getpid())
-    torch.set_num_threads(1)
+    settle()
     if _trainer is None or begins_at is None:
         _trainer = trainer = resolve_name(trainer_type)(resolve_name(args_type)(**values), number)
     else:
@@ -250,8 +250,7 @@ def pack(trainer: Trainer, played: Played) -> dict[str, Any]:
     """A rollout in as few bytes as hold it."""
     batch, columns = trainer.experience.batch, played.samples.columns
     rows = np.concatenate([batch.observation, batch.hidden], 2).reshape(len(columns[0]), -1)
-    legal, choice, *others = (column.numpy() for column in columns[1:])
-    packed = [rows, legal.astype(np.int16), choice.astype(np.int8), *others]
+    packed = [rows, *(column.numpy() for column in columns[1:])]
     orders = [[index.astype(np.int32) for index in order] for order in played.orders]
     size = sum(x.nbytes for x in (*packed, *(index for order in orders for index in order)))
     return {"columns": packed, "orders": orders, "facts": played.facts | {"worker/bytes a decision": size / len(rows)}}
