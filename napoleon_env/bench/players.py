@@ -1,10 +1,14 @@
-"""Time a decision of the built-in players, by rule set, number of players and phase; forced moves are not counted."""
+"""Time a decision of the built-in players, by rule set, number of players and phase; forced moves are not counted.
+
+With onnxruntime (extra `agents`) also of a released agent and of a search that it guides.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Final
 
 from napoleon_env.bench.rows import Row
@@ -13,6 +17,7 @@ from napoleon_env.roster import make_player
 from napoleon_env.ruleset import PRESETS
 
 PLAYERS: Final = ("random", "rule", "counting", "pimc:worlds=100", "epimc:worlds=100")
+AGENTS: Final = ("german", "guided:agent=german,worlds=256")
 TABLES: Final = (*((rules, 4) for rules in PRESETS), ("german", 3), ("german", 5))
 TO_REACH: Final = {("pimc:worlds=100", "german", 4): {"auction": 15e3, "play": 3e3}}
 """Microseconds a decision, on average, one core."""
@@ -24,12 +29,14 @@ DEALS: Final = 20
 
 def player_rows(seconds: float) -> Iterator[Row]:
     """A row for each player, rule set and phase: microseconds of processor time a decision, the player in every seat."""
-    for spec in PLAYERS:
-        for rules, players in TABLES:
-            to_reach = TO_REACH.get((spec, rules, players), {})
-            for phase, (spent, decisions) in _spent(spec, rules, players, seconds).items():
-                name = f"{spec}, {rules} {players}, {phase}"
-                yield Row(name, 1e6 * spent / decisions, "us", to_reach.get(phase), {"decisions": decisions}, at_most=True)
+    rows = [(spec, rules, players) for spec in PLAYERS for rules, players in TABLES]
+    if find_spec("onnxruntime"):
+        rows += [(spec, "german", 4) for spec in AGENTS]
+    for spec, rules, players in rows:
+        to_reach = TO_REACH.get((spec, rules, players), {})
+        for phase, (spent, decisions) in _spent(spec, rules, players, seconds).items():
+            name = f"{spec}, {rules} {players}, {phase}"
+            yield Row(name, 1e6 * spent / decisions, "us", to_reach.get(phase), {"decisions": decisions}, at_most=True)
 
 
 def _spent(spec: str, rules: str, players: int, seconds: float) -> dict[str, tuple[float, int]]:
