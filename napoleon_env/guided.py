@@ -16,7 +16,7 @@ import numpy as np
 from napoleon_env import rules as core
 from napoleon_env.agent import OnnxPlayer
 from napoleon_env.belief import sample_worlds
-from napoleon_env.jit import count_bits, jit, lowest_bit
+from napoleon_env.jit import jit
 from napoleon_env.match import View
 from napoleon_env.notation import shown
 from napoleon_env.players import StatesPlayer
@@ -111,13 +111,9 @@ def _play_on(states: Any, rules: Any, rows: Any, actions: Any, going: Any) -> in
     for i in range(len(rows)):
         state = states[rows[i]]
         core.apply(state, rules[0], actions[i])
-        while state["phase"] != core.NO_DEAL:
-            named, cards, base = core.legal(state, rules[0])
-            if count_bits(named) + count_bits(cards) != 1:
-                going[n] = rows[i]
-                n += 1
-                break
-            core.apply(state, rules[0], lowest_bit(named) if named else base + lowest_bit(cards))
+        if core.play_forced(state, rules[0]):
+            going[n] = rows[i]
+            n += 1
     return n
 
 

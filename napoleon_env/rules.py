@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from napoleon_env.jit import jit, lowest_bit
+from napoleon_env.jit import count_bits, jit, lowest_bit
 from napoleon_env.notation import (
     BID,
     BLUCHER,
@@ -619,3 +619,14 @@ def apply(state: Any, rules: Any, action: int) -> None:
             apply_trump(state, rules, action)
         else:
             apply_announce(state, rules, action)
+
+
+@jit
+def play_forced(state: Any, rules: Any) -> bool:
+    """Play on while the seat to move has one legal action; whether a choice is asked then, and not the deal over."""
+    while state["phase"] != NO_DEAL:
+        named, cards, base = legal(state, rules)
+        if count_bits(named) + count_bits(cards) != 1:
+            return True
+        apply(state, rules, lowest_bit(named) if named else base + lowest_bit(cards))
+    return False

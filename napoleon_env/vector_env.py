@@ -10,7 +10,7 @@ import numpy as np
 
 from napoleon_env import rules as core
 from napoleon_env.dealing import check_indices, check_seed, deal_key, random_deal, random_match
-from napoleon_env.jit import count_bits, jit, lowest_bit
+from napoleon_env.jit import jit
 from napoleon_env.notation import ACTION_NAMES, N_ACTIONS, N_SUITS, shown, whole
 from napoleon_env.observation import (
     HIDDEN_SIZE,
@@ -69,21 +69,11 @@ def _hidden(states: Any, rules: Any, places: Any, hidden: Any) -> None:
 
 
 @jit
-def _play_forced(state: Any, rules: Any) -> None:
-    """Play on while the seat to move has one legal action; stops where a deal ends."""
-    while state["phase"] != core.NO_DEAL:
-        named, cards, base = core.legal(state, rules)
-        if count_bits(named) + count_bits(cards) != 1:
-            return
-        core.apply(state, rules, lowest_bit(named) if named else base + lowest_bit(cards))
-
-
-@jit
 def _reset(states: Any, rules: Any, skip_forced: bool, match: int) -> None:
     for i in range(len(states)):
         random_match(states[i], rules[0], match)
         if skip_forced:
-            _play_forced(states[i], rules[0])
+            core.play_forced(states[i], rules[0])
 
 
 @jit
@@ -105,7 +95,7 @@ def _step(
         state = states[i]
         core.apply(state, r, true_action(actions[i], places[i]))
         if skip_forced:
-            _play_forced(state, r)
+            core.play_forced(state, r)
         over = state["phase"] == core.NO_DEAL
         deal_over[i] = over
         terminated[i] = False
@@ -120,7 +110,7 @@ def _step(
                 truncated[i] = state["outcome"] == core.TRUNCATED
                 random_match(state, r, state["match"] + 1)
             if skip_forced:
-                _play_forced(state, r)
+                core.play_forced(state, r)
         # Observed at once, while the state is in the processor's cache.
         _observe_one(state, r, fixed, canonical, observation[i], mask[i], places[i], seat, i)
 

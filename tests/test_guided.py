@@ -95,7 +95,7 @@ def test_it_is_better_than_its_agent(path: Path) -> None:
     assert gain.mean - gain.half_width > 0
 
 
-def test_what_the_agent_has_no_doubt_about_is_its_own(tmp_path: Path, path: Path) -> None:
+def test_what_the_agent_has_no_doubt_about_is_its_own(path: Path) -> None:
     agent = OnnxPlayer(path)
     guided = GuidedPlayer(agent=str(path), worlds=2)
     asked = []
@@ -127,6 +127,14 @@ def test_what_is_clearly_better_is_taken_and_what_is_clearly_worse_given_up(path
     looked_at.clear()
     assert guided._search(view, 7, np.array([7, 8, 9, 10]), np.random.default_rng(0)) == 9
     assert looked_at == [(64, [7, 8, 9, 10])]
+
+
+@pytest.mark.parametrize(("errors", "taken"), [(0.5, 7), (2.0, 8), (-2.0, 7)])
+def test_the_agents_own_action_yields_to_more_than_one_standard_error(path: Path, errors: float, taken: int) -> None:
+    guided = GuidedPlayer(agent=str(path), worlds=64)
+    spread = np.resize([-1.0, 1.0], 64)  # with a standard error of an eighth
+    guided._play_out = lambda worlds, view, actions: np.array([np.zeros(64), spread + errors / 8])
+    assert guided._search(played_to_the_cards(2).view(0), 7, np.array([7, 8]), np.random.default_rng(0)) == taken
 
 
 def test_standard_errors_of_the_difference_are_worked_by_hand() -> None:

@@ -39,7 +39,7 @@ class Batch(NamedTuple):
     hidden: np.ndarray
     """int8 [T, N, H]."""
     legal: np.ndarray
-    """int8 [T, N, MAX_LEGAL]: the legal ones among the selected actions by number, then -1."""
+    """int8 [T, N, MAX_LEGAL]: the legal ones among the selected actions by number, all below 128, then -1."""
     choice: np.ndarray
     """int8 [T, N]: the place in `legal` of the action taken."""
     log_prob: np.ndarray
