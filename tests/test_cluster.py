@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -52,7 +53,7 @@ class Slow:
 
 APART = {
     "RAY_AUTH_MODE": "token",
-    "RAY_AUTH_TOKEN": "of-these-tests-" + "0" * 32,
+    "RAY_AUTH_TOKEN": f"of-these-tests-{uuid4().hex}",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
 }

@@ -4,12 +4,11 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -101,47 +100,41 @@ def elsewhere(work: Callable[..., None], *args: object) -> str:
     return said.get()
 
 
-def play_beside_a_stopped_process(said: "SimpleQueue[str]", out: Path) -> None:
-    workers.SHORT = 0.1
-    trainer = Trainer(replace(RAY, out=out), 0)
+class Stopped(workers.Rollout):
+    """A rollout whose process is stopped in the middle of it, in the update that is wanted."""
+
+    trainer: Trainer
+    wanted = 0
+    stopped = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "begun" and value and self.trainer.update >= self.wanted and not Stopped.stopped:
+            os.kill(value.process, signal.SIGSTOP)
+            Stopped.stopped = Path(f"/proc/{value.process}/comm").read_text().startswith("ray::play")
+            if not Stopped.stopped:  # the rollout was over
+                os.kill(value.process, signal.SIGCONT)
+
+
+def play_beside_a_stopped_process(said: "SimpleQueue[str]", out: Path, update: int) -> None:
+    workers.SHORT, workers.STILL, workers.Rollout = 0.3, 3.0, Stopped
+    Stopped.trainer, Stopped.wanted = Trainer(replace(RAY, out=out), 0), update
+    trainer = Stopped.trainer
     trainer.updates = UPDATES
     trainer.workers = RayWorkers(trainer)
     trainer.seconds = dict.fromkeys(("workers", "update"), 0.0)
-    stopped = threading.Event()
-    for update in range(UPDATES):
-        if update == 4:
-            threading.Thread(target=stop_one, args=(stopped,), daemon=True).start()
+    for _ in range(UPDATES):
         trainer.train_update()
     state.save(out, trainer)
     trainer.workers.close()
-    said.put("stopped" if stopped.is_set() else "none was found")
+    said.put("stopped" if Stopped.stopped else "none was found")
 
 
-def stop_one(stopped: threading.Event) -> None:
-    """Stop a process in the middle of a rollout."""
-    while not stopped.is_set():
-        for comm in Path("/proc").glob("[0-9]*/comm"):
-            if plays(comm):
-                time.sleep(0.02)  # it has told that it has begun
-                if plays(comm):
-                    os.kill(int(comm.parent.name), signal.SIGSTOP)
-                    stopped.set()
-                    return
-
-
-def plays(comm: Path) -> bool:
-    """Whether a process is a Ray worker of these tests, and plays."""
-    try:
-        return (
-            comm.read_text().startswith("ray::play")
-            and APART["RAY_AUTH_TOKEN"].encode() in (comm.parent / "environ").read_bytes()
-        )
-    except OSError:
-        return False
-
-
-def test_the_rollout_of_a_stopped_process_is_played_again(by_processes: list[dict[str, torch.Tensor]], tmp_path: Path) -> None:
-    assert elsewhere(play_beside_a_stopped_process, tmp_path) == "stopped"
+@pytest.mark.parametrize("update", [0, 4], ids=["at its first rollout", "later"])
+def test_the_rollout_of_a_stopped_process_is_played_again(
+    by_processes: list[dict[str, torch.Tensor]], tmp_path: Path, update: int
+) -> None:
+    assert elsewhere(play_beside_a_stopped_process, tmp_path, update) == "stopped"
     same(tmp_path, by_processes)
 
 

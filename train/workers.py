@@ -17,7 +17,6 @@ from hashlib import sha256
 from inspect import getfile
 from pathlib import Path
 from pkgutil import resolve_name
-from signal import SIGKILL
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,12 +32,14 @@ if TYPE_CHECKING:
 
 GIVEN = 60.0
 """Seconds in which the cluster must give a process."""
-PREPARING = 600.0
-"""Seconds for the first rollout of a process, which compiles, and as long as no other one is known."""
 SLOWER = 10.0
 """How many times longer than the longest before a rollout may take until its process is ended."""
 SHORT = 3.0
 """Seconds that the longest is at least taken for."""
+STILL = 10.0
+"""Seconds in which a process must compute to be let go on, where a rollout may take any time: its first one compiles."""
+COMPUTING = 0.02
+"""The least part of the processor's time for that; Ray's own threads take less."""
 RETRIES = 3
 """Losses in one update, for each rollout of it, after which the run ends."""
 GO_ON = "go on with --resume"
@@ -74,9 +75,11 @@ class Rollout:
     """One that is being played."""
 
     number: int
+    begun: Begun | None = None
     limit: float = 0.0
     """Time by which it is to have ended, once it has begun."""
-    begun: Begun | None = None
+    known: bool = True
+    """Whether it is known how long it may take; else its process is ended at the limit only if it computes nothing."""
 
 
 class RayWorkers:
@@ -147,7 +150,8 @@ class RayWorkers:
             for rollout in playing.values():
                 if rollout.begun and now > rollout.limit:  # its process may be stopped; when it has ended, the rollout is lost
                     there = NodeAffinitySchedulingStrategy(rollout.begun.node, soft=False)
-                    ray.remote(num_cpus=0, scheduling_strategy=there)(end).remote(rollout.begun.process)
+                    still = 0.0 if rollout.known else STILL
+                    ray.remote(num_cpus=0, scheduling_strategy=there)(end).remote(rollout.begun.process, still)
                     rollout.limit = now + GIVEN
             for task in ready:
                 rollout, heard = playing[task], now
@@ -163,8 +167,8 @@ class RayWorkers:
                     playing[begin(rollout.number)] = Rollout(rollout.number)
                     continue
                 if isinstance(told, Begun):
-                    known = self.longest and not told.first
-                    rollout.begun, rollout.limit = told, now + (SLOWER * max(SHORT, self.longest) if known else PREPARING)
+                    rollout.begun, rollout.limit = told, now + SLOWER * max(SHORT, self.longest)
+                    rollout.known = self.longest > 0 and not told.first
                 else:
                     sent, state_of, seconds = told
                     if rollout.begun and not rollout.begun.first:
@@ -241,9 +245,16 @@ def play(
     yield sent, (state.play_tensors(trainer), state.play_facts(trainer)), time.perf_counter() - start
 
 
-def end(process: int) -> None:
-    """End another process of this node."""
-    os.kill(process, SIGKILL)
+def end(process: int, still: float) -> None:
+    """End another process of this node; but not one that computes in the next `still` seconds."""
+    import psutil  # comes with Ray
+
+    other = psutil.Process(process)
+    before = other.cpu_times()
+    time.sleep(still)
+    now = other.cpu_times()
+    if now.user + now.system - before.user - before.system <= COMPUTING * still:
+        other.kill()
 
 
 def pack(trainer: Trainer, played: Played) -> dict[str, Any]:
