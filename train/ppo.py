@@ -45,7 +45,9 @@ from train.progress import Reporter
 from train.workers import RayWorkers
 
 MEASURED = 12
-"""Updates that are timed to turn minutes into a budget, after one that compiles."""
+"""Updates at least that are timed to turn minutes into a budget, after one that compiles."""
+MEASURED_TIME = 0.05, 30.0
+"""Share of the minutes, but no more seconds, that is timed at least: a machine's speed changes from one moment to the next."""
 PAST_FROM = 0.25
 """Share of the run before the first past self is kept: earlier ones play too badly to learn from."""
 PAST_KEPT = 8
@@ -503,11 +505,13 @@ def set_budget(trainer: Trainer) -> None:
         trainer.updates = max(1, -(-args.decisions // trainer.decisions_per_update()))
         return
     trainer.train_update()  # compiles
-    warm = time.perf_counter()
-    for _ in range(MEASURED):
+    now = warm = time.perf_counter()
+    share_of_time, longest = MEASURED_TIME
+    wanted = min(share_of_time * args.minutes * 60, longest)
+    while trainer.update <= MEASURED or not trainer.least(int(now - warm > wanted)):
         trainer.train_update()
-    now = time.perf_counter()
-    left = int((args.minutes * 60 - (now - start)) * MEASURED / (now - warm))
+        now = time.perf_counter()
+    left = int((args.minutes * 60 - (now - start)) * (trainer.update - 1) / (now - warm))
     trainer.updates = trainer.update + max(0, trainer.least(left))
 
 
