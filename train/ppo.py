@@ -127,7 +127,7 @@ class Args:
     """Weight of the entropy bonus at the start; falls linearly to `entropy_end` by two thirds of the run."""
     entropy_end: float = 0.01
     """Weight of the entropy bonus in the last third."""
-    explore: float = 0.1
+    explore: float = 0.2
     """Share of the calls drawn uniformly at the start, so that no call is given up too early; falls linearly to 0."""
     past: float = 0.0
     """Share of the seats, from a quarter of the run on, that a past self plays; it stays for the whole match."""
