@@ -333,6 +333,11 @@ def test_the_ticks_of_an_axis_are_told_apart(
     assert page.evaluate("(ticks) => named(ticks).map(([, name]) => name)", ticks) == names
 
 
+def test_an_axis_that_passes_zero_has_a_tick_there(tmp_path: Path, open_page: Callable[..., Page]) -> None:
+    page = open_page(write_page(Args(make_run(tmp_path), matches=1)).as_uri(), DESKTOP)
+    assert page.evaluate("ticks(-0.7, 0.5, 6)") == [-0.6, -0.4, -0.2, 0, 0.2, 0.4]
+
+
 # A game.
 
 

@@ -18,7 +18,7 @@ function ticks(low, high, most = 4) {
   const step = 10 ** Math.floor(Math.log10((high - low) / most));
   const size = [1, 2, 5, 10].map((k) => k * step).find((s) => (high - low) / s <= most);
   const found = [];
-  for (let x = Math.ceil(low / size) * size; x <= high + size * 1e-9; x += size) found.push(+x.toPrecision(12));
+  for (let n = Math.ceil(low / size); n * size <= high + size * 1e-9; n++) found.push(+(n * size).toPrecision(12));
   return found;
 }
 
