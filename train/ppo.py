@@ -46,7 +46,7 @@ from train.workers import RayWorkers
 
 MEASURED = 12
 """Updates at least that are timed to turn minutes into a budget, after one that compiles."""
-MEASURED_TIME = 0.05, 30.0
+MEASURED_SHARE, MEASURED_MOST = 0.05, 30.0
 """Share of the minutes, but no more seconds, that is timed at least: a machine's speed changes from one moment to the next."""
 PAST_FROM = 0.25
 """Share of the run before the first past self is kept: earlier ones play too badly to learn from."""
@@ -506,8 +506,7 @@ def set_budget(trainer: Trainer) -> None:
         return
     trainer.train_update()  # compiles
     now = warm = time.perf_counter()
-    share_of_time, longest = MEASURED_TIME
-    wanted = min(share_of_time * args.minutes * 60, longest)
+    wanted = min(MEASURED_SHARE * args.minutes * 60, MEASURED_MOST)
     while trainer.update <= MEASURED or not trainer.least(int(now - warm > wanted)):
         trainer.train_update()
         now = time.perf_counter()

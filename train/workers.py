@@ -25,6 +25,7 @@ import torch
 import napoleon_env
 from napoleon_env.cluster import ClusterError, connect
 from train import state
+from train.guard import Guard
 from train.processes import settle
 
 if TYPE_CHECKING:
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
 
 GIVEN = 60.0
 """Seconds in which the cluster must give a process."""
+PREPARING = 600.0
+"""Seconds for the first rollout of a process, which compiles, and as long as no other one is known."""
+LOOKED = 20.0
+"""Seconds after which it is looked again whether a process is stopped."""
 SLOWER = 10.0
 """How many times longer than the longest before a rollout may take until its process is ended."""
 SHORT = 3.0
 """Seconds that the longest is at least taken for."""
-STILL = 10.0
-"""Seconds in which a process must compute to be let go on, where a rollout may take any time: its first one compiles."""
-COMPUTING = 0.02
-"""The least part of the processor's time for that; Ray's own threads take less."""
 RETRIES = 3
 """Losses in one update, for each rollout of it, after which the run ends."""
 GO_ON = "go on with --resume"
@@ -75,11 +76,9 @@ class Rollout:
     """One that is being played."""
 
     number: int
-    begun: Begun | None = None
     limit: float = 0.0
     """Time by which it is to have ended, once it has begun."""
-    known: bool = True
-    """Whether it is known how long it may take; else its process is ended at the limit only if it computes nothing."""
+    begun: Begun | None = None
 
 
 class RayWorkers:
@@ -105,6 +104,10 @@ class RayWorkers:
         self.job = ray.put((name(type(trainer)), name(type(args)), vars(args) | {"device": "cpu"}, code()))
         self.past: dict[int, Any] = {}
         self.longest = 0.0
+        self.processes: dict[str, set[int]] = {}
+        self.guards: dict[str, Any] = {}
+        self.looks: dict[str, Any] = {}
+        self.looked = time.monotonic()
 
     def play(self, trainer: Trainer) -> list[Played]:
         """The rollouts of one update, in order.
@@ -128,7 +131,6 @@ class RayWorkers:
 
     def _gather(self, trainer: Trainer) -> list[tuple[Played, State]]:
         from ray import exceptions
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         ray = self.ray
         actors = trainer.past.actors
@@ -148,11 +150,12 @@ class RayWorkers:
             ready, _ = ray.wait([*playing], timeout=1.0)
             now = time.monotonic()
             for rollout in playing.values():
-                if rollout.begun and now > rollout.limit:  # its process may be stopped; when it has ended, the rollout is lost
-                    there = NodeAffinitySchedulingStrategy(rollout.begun.node, soft=False)
-                    still = 0.0 if rollout.known else STILL
-                    ray.remote(num_cpus=0, scheduling_strategy=there)(end).remote(rollout.begun.process, still)
+                if rollout.begun and now > rollout.limit:  # when its process has ended, the rollout is lost
+                    self._guard(rollout.begun.node).end.remote(rollout.begun.process)
                     rollout.limit = now + GIVEN
+            if now - self.looked > LOOKED:
+                self.looked = now
+                self._look()
             for task in ready:
                 rollout, heard = playing[task], now
                 try:
@@ -163,12 +166,16 @@ class RayWorkers:
                     raise ClusterError(f"a worker of the Ray cluster cannot play: {_line(error.cause)}") from None
                 except exceptions.RayError:
                     losses += 1
+                    if rollout.begun:
+                        self.processes.get(rollout.begun.node, set()).discard(rollout.begun.process)
                     del playing[task]
                     playing[begin(rollout.number)] = Rollout(rollout.number)
                     continue
                 if isinstance(told, Begun):
-                    rollout.begun, rollout.limit = told, now + SLOWER * max(SHORT, self.longest)
-                    rollout.known = self.longest > 0 and not told.first
+                    known = self.longest and not told.first
+                    rollout.begun, rollout.limit = told, now + (SLOWER * max(SHORT, self.longest) if known else PREPARING)
+                    self.processes.setdefault(told.node, set()).add(told.process)
+                    self._guard(told.node)
                 else:
                     sent, state_of, seconds = told
                     if rollout.begun and not rollout.begun.first:
@@ -180,6 +187,29 @@ class RayWorkers:
             if now - heard > GIVEN and not any(rollout.begun for rollout in playing.values()):
                 raise ClusterError(f"the Ray cluster has given no worker within {GIVEN:g} s: {GO_ON}")
         return [results[number] for number in range(self.number)]
+
+    def _look(self) -> None:
+        """Have stopped processes ended, on each node whose guard has answered since the last time; one that is lost is left."""
+        from ray import exceptions
+
+        for node, processes in [*self.processes.items()]:
+            before = [self.looks[node]] if node in self.looks else []
+            ready, unready = self.ray.wait(before, timeout=0) if before else ([], [])
+            try:
+                self.ray.get(ready)
+            except exceptions.RayError:
+                del self.processes[node], self.guards[node], self.looks[node]
+            else:
+                self.looks[node] = unready[0] if unready else self._guard(node).end_stopped.remote([*processes])
+
+    def _guard(self, node: str) -> Any:
+        """That of a node; made before it is needed, while the node has nothing to hold it up."""
+        if node not in self.guards:
+            from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+            there = NodeAffinitySchedulingStrategy(node, soft=False)
+            self.guards[node] = self.ray.remote(num_cpus=0, scheduling_strategy=there)(Guard).remote()
+        return self.guards[node]
 
     def close(self) -> None:
         """Take leave of the cluster; a local one ends."""
@@ -243,18 +273,6 @@ def play(
     sent = pack(trainer, trainer.play())
     sent["facts"]["worker/processor seconds"] = time.process_time() - processor
     yield sent, (state.play_tensors(trainer), state.play_facts(trainer)), time.perf_counter() - start
-
-
-def end(process: int, still: float) -> None:
-    """End another process of this node; but not one that computes in the next `still` seconds."""
-    import psutil  # comes with Ray
-
-    other = psutil.Process(process)
-    before = other.cpu_times()
-    time.sleep(still)
-    now = other.cpu_times()
-    if now.user + now.system - before.user - before.system <= COMPUTING * still:
-        other.kill()
 
 
 def pack(trainer: Trainer, played: Played) -> dict[str, Any]:
