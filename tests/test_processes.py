@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import signal
 import time
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,29 @@ def forever(rank: int, folder: Path) -> None:
     """Share one number and stay."""
     add(rank, folder)
     time.sleep(600)
+
+
+def fail(_: int) -> None:
+    raise RuntimeError("this is a test")
+
+
+class EndsBetweenLooks(SpawnProcess):
+    """A process that is seen to run once more after its sentinel has told of its end, as it may be in the system's eyes."""
+
+    looks = 0
+
+    @property
+    def exitcode(self) -> int | None:
+        if self.pid is None or not wait([self.sentinel], 0):
+            return None
+        self.looks += 1
+        if self.looks > 1:
+            self.join()
+        return super().exitcode if self.looks > 1 else None
+
+
+class EndingBetweenLooks(SpawnContext):
+    Process = EndsBetweenLooks
 
 
 def pids(folder: Path) -> list[int]:
@@ -95,6 +120,12 @@ def test_the_loss_of_a_process_ends_all_with_a_sentence(
         run_processes(lose, 2, tmp_path / "meeting", tmp_path, how)
     assert len(pids(tmp_path)) == 2
     assert all(gone(pid) for pid in pids(tmp_path))
+
+
+def test_a_process_that_is_lost_between_two_looks_did_not_end_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "get_context", lambda _: EndingBetweenLooks())
+    with pytest.raises(LostError, match="process 0 of 1 failed with exit code 1"):
+        run_processes(fail, 1, tmp_path / "meeting")
 
 
 def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:

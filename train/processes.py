@@ -67,16 +67,19 @@ def run_processes(work: Callable[..., None], number: int, meeting: Path, *args: 
         for rank, process in enumerate(processes):
             process.start()
             beats[rank] = time.monotonic() + STARTING - PATIENCE
-        while running := [process.sentinel for process in processes if process.exitcode is None]:
+        while True:
+            running = [process.sentinel for process in processes if process.exitcode is None]
+            if any(process.exitcode for process in processes):  # looked at after `running`: it is the last look when none is
+                if not said.empty():
+                    raise ClusterError(said.get())
+                raise LostError(_told(processes))
+            if not running:
+                break
             wait(running, 1.0)
             silent = [rank for rank, beat in enumerate(beats) if time.monotonic() - beat > PATIENCE]
             silent = [rank for rank in silent if processes[rank].exitcode is None]
             if silent:
                 raise LostError(f"process {silent[0]} of {number} has stopped")
-            if any(process.exitcode for process in processes):
-                if not said.empty():
-                    raise ClusterError(said.get())
-                raise LostError(_told(processes))
     finally:
         for process in processes:
             if process.pid is not None:
