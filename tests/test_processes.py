@@ -53,9 +53,10 @@ class EndsBetweenLooks(SpawnProcess):
         if self.pid is None or not wait([self.sentinel], 0):
             return None
         self.looks += 1
-        if self.looks > 1:
-            self.join()
-        return super().exitcode if self.looks > 1 else None
+        if self.looks == 1:
+            return None
+        self.join()
+        return super().exitcode
 
 
 class EndingBetweenLooks(SpawnContext):

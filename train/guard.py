@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
+import psutil
+
 
 class Guard:
     """Watches over the Ray processes of its node."""
 
     def end(self, process: int) -> None:
         """End a process."""
-        import psutil  # comes with Ray
-
         with suppress(psutil.NoSuchProcess):
             psutil.Process(process).kill()
 
     def end_stopped(self, processes: Iterable[int]) -> None:
         """End those that are stopped: they would neither go on with a rollout nor begin one."""
-        import psutil
-
         for process in processes:
             with suppress(psutil.NoSuchProcess):
                 other = psutil.Process(process)
-                still_ours = other.cmdline()[:1] != [] and other.cmdline()[0].startswith("ray::")  # numbers are given again
-                if still_ours and other.status() == psutil.STATUS_STOPPED:
+                still_of_ray = "".join(other.cmdline()).startswith("ray::")  # the system gives numbers again
+                if still_of_ray and other.status() == psutil.STATUS_STOPPED:
                     other.kill()

@@ -25,7 +25,6 @@ import torch
 import napoleon_env
 from napoleon_env.cluster import ClusterError, connect
 from train import state
-from train.guard import Guard
 from train.processes import settle
 
 if TYPE_CHECKING:
@@ -206,6 +205,8 @@ class RayWorkers:
         """That of a node; made before it is needed, while the node has nothing to hold it up."""
         if node not in self.guards:
             from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+            from train.guard import Guard
 
             there = NodeAffinitySchedulingStrategy(node, soft=False)
             self.guards[node] = self.ray.remote(num_cpus=0, scheduling_strategy=there)(Guard).remote()
