@@ -10,10 +10,11 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numba
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from napoleon_env.observation import observation_layout
+from napoleon_env.observation import HIDDEN_SIZE, observation_bounds, observation_layout
 
 MASKED = -1e9
 """Logit of an illegal action: finite, so that nothing becomes NaN, and its probability is exactly 0 in float32."""
@@ -40,6 +41,12 @@ class Inputs:
     observation: tuple[int, ...]
     hidden: tuple[int, ...]
     actions: tuple[int, ...]
+
+
+def column_scales() -> tuple[Tensor, Tensor]:
+    """What brings each column of an observation, and of what is hidden, to at most 1 in size: float32 [C], [HIDDEN_SIZE]."""
+    low, high = observation_bounds()
+    return 1.0 / torch.from_numpy(np.maximum(np.abs(low), np.abs(high)).astype(np.float32)), torch.ones(HIDDEN_SIZE)
 
 
 class Tower(nn.Module):

@@ -29,9 +29,9 @@ import tyro
 from torch import Tensor, nn
 
 from agents.export import save_agent
-from agents.network import ROLES, ActorCritic, RoleSplit, divergence, log_prob_and_entropy
+from agents.network import ROLES, ActorCritic, RoleSplit, column_scales, divergence, log_prob_and_entropy
 from napoleon_env.notation import BID, MAX_HAND, PASS, shown
-from napoleon_env.observation import HIDDEN_SIZE, observation_bounds, observation_layout
+from napoleon_env.observation import observation_layout
 from napoleon_env.ruleset import Ruleset, parse_changes
 from napoleon_env.vector_env import VectorEnv
 from train import page, state
@@ -192,11 +192,7 @@ class Trainer:
         inputs = varying_inputs(self.rule_sets, args.suit_order, args.omit)
         if args.critic == "public":
             inputs = replace(inputs, hidden=())
-        low, high = observation_bounds()
-        scale = 1.0 / torch.from_numpy(np.maximum(np.abs(low), np.abs(high)).astype(np.float32))
-        self.net = ActorCritic(
-            inputs, scale, torch.ones(HIDDEN_SIZE), args.width, args.depth, args.critic_width, args.roles
-        ).to(self.device)  # fmt: skip
+        self.net = ActorCritic(inputs, *column_scales(), args.width, args.depth, args.critic_width, args.roles).to(self.device)
         self.magnet = copy.deepcopy(self.net.actors).requires_grad_(False)
         self.parameters = [*self.net.parameters()]
         self.optimizer = torch.optim.Adam(self.parameters, lr=args.lr, eps=1e-5, fused=True)
