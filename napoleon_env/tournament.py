@@ -207,9 +207,14 @@ _crew: Crew | None = None
 
 def _start_worker(schedule: Schedule, entrants: Sequence[Entrant], seconds: float | None) -> None:
     global _crew
-    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # the main process tells of an interrupt, workers just end
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_main()
     _crew = Crew(schedule, entrants, seconds)
+
+
+def end_with_main() -> None:
+    """Have this worker of a pool end without a word when it is interrupted, and with its main process, however that ends."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # the main process tells of it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from napoleon_env.ruleset import Ruleset
-from train.command import run
+from napoleon_env.ruleset import Ruleset, RulesetError
+from train.command import make_ruleset, run
 
 
 @dataclass
@@ -31,3 +31,10 @@ def test_an_error_of_another_package_keeps_its_traceback(monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "argv", ["script.py"])
     with pytest.raises(ValueError, match="invalid literal"):
         run(lambda args: int(args.rules), Args, None)
+
+
+def test_what_arguments_of_their_own_tell_is_not_set_as_a_field() -> None:
+    assert make_ruleset("russian", 3, ("deals=2",)) == Ruleset.make("russian", players=3, deals=2)
+    for name, option in (("players", "players"), ("preset", "rules")):
+        with pytest.raises(RulesetError, match=f"--set {name}: that is told by --{option}"):
+            make_ruleset("german", 4, (f"{name}=5",))

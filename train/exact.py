@@ -20,8 +20,7 @@ from rich.table import Table
 
 from napoleon_env.exact import ExactGame
 from napoleon_env.roster import make_player, parse_spec
-from napoleon_env.ruleset import Ruleset, parse_changes
-from train.command import run
+from train.command import make_ruleset, run
 from train.ppo import fitting_reward
 
 
@@ -47,7 +46,7 @@ class Args:
 
 def report(args: Args) -> dict[str, Any]:
     """What `main` prints, as JSON values."""
-    rules = Ruleset.make(args.rules, players=args.players, **parse_changes(args.changes))
+    rules = make_ruleset(args.rules, args.players, args.changes)
     players = {spec: make_player(spec, rules=rules) for policy in args.policies for spec in as_played(policy)}
     reward = fitting_reward(rules)
     game = ExactGame(rules, reward=reward)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -24,7 +24,6 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -36,14 +35,15 @@ from rich.table import Table
 from agents.export import save_agent
 from agents.network import ROLES, ActorCritic, Inputs, column_scales, log_prob_and_entropy
 from napoleon_env.console import print_table
-from napoleon_env.notation import shown
+from napoleon_env.notation import N_ACTIONS, shown
 from napoleon_env.observation import DIGEST, true_action
-from napoleon_env.opponents import ask, make_question
-from napoleon_env.roster import make_player, parse_spec
-from napoleon_env.ruleset import Ruleset, parse_changes
-from napoleon_env.tables import show
+from napoleon_env.opponents import make_question
+from napoleon_env.roster import fingerprint, make_player, parse_spec
+from napoleon_env.ruleset import Ruleset
+from napoleon_env.tables import ask, show
+from napoleon_env.tournament import end_with_main
 from napoleon_env.vector_env import VectorEnv
-from train.command import run
+from train.command import make_ruleset, run, unknown_features
 from train.experience import MAX_LEGAL, copy_columns, list_legal, roles, spans, varying_inputs
 from train.processes import settle
 
@@ -100,18 +100,24 @@ class Args:
     @property
     def ruleset(self) -> Ruleset:
         """The rules that are played."""
-        return Ruleset.make(self.rules, players=self.players, **parse_changes(self.changes))
+        return make_ruleset(self.rules, self.players, self.changes)
 
     @property
     def parts(self) -> int:
         """How many are gathered: one is held out, so at least two."""
         return max(2, -(-self.decisions // PART))
 
+    def inputs(self) -> Inputs:
+        """Columns that the network sees; of the actions all, since a player may do what random play never met."""
+        found = varying_inputs([self.ruleset], self.suit_order, self.omit)
+        return replace(found, hidden=(), actions=tuple(range(N_ACTIONS)))
+
     def gathered(self) -> dict[str, Any]:
         """What the answers depend on, as JSON values."""
         others = ("out", "decisions", "workers", "width", "depth", "epochs", "minibatch", "lr")
         mine = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in mine.items()} | {"layout": DIGEST}
+        players = [fingerprint(spec) for spec in (self.player, *self.others)]
+        return mine | {"fingerprints": players, "columns": self.inputs().observation, "observation": DIGEST}
 
 
 class Answers(NamedTuple):
@@ -137,10 +143,10 @@ def gather(args: Args, inputs: Inputs, number: int) -> Path:
     """
     path = args.out / f"part-{number:05d}.npz"
     if read(path, inputs) is None:
-        partial_path = path.with_suffix(".partial")
-        with partial_path.open("wb") as file:
+        unfinished = args.out / f"part-{number:05d}.{os.getpid()}.partial"
+        with unfinished.open("wb") as file:
             np.savez(file, **play(args, inputs, number)._asdict())
-        os.replace(partial_path, path)
+        os.replace(unfinished, path)
     return path
 
 
@@ -149,11 +155,14 @@ def read(path: Path, inputs: Inputs) -> Answers | None:
     try:
         with path.open("rb") as file, np.load(file) as stored:
             found = Answers(*(stored[name] for name in Answers._fields))
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+    except Exception:  # of a damaged file, numpy, zipfile and zlib raise what they come upon
         return None
     shapes = (PART, len(inputs.observation)), (PART, MAX_LEGAL), (PART,), (PART,), (PART,)
-    fits = [x.shape == shape and x.dtype == np.int8 for x, shape in zip(found, shapes, strict=True)]
-    return found if all(fits) else None
+    if any(x.shape != shape or x.dtype != np.int8 for x, shape in zip(found, shapes, strict=True)):
+        return None
+    last = (found.legal >= 0).sum(1) - 1
+    sound = (found.choice >= 0) & (found.choice <= last) & (found.again <= last) & (found.legal < N_ACTIONS).all(1)
+    return found if sound.all() else None
 
 
 def play(args: Args, inputs: Inputs, number: int) -> Answers:
@@ -175,10 +184,12 @@ def play(args: Args, inputs: Inputs, number: int) -> Answers:
     def answers_of(who: int, rows: np.ndarray, legal: np.ndarray) -> np.ndarray:
         """Where among the legal actions of those rows the one is that a player of the cast chooses."""
         seeds = rng.integers(2**64, size=len(rows), dtype=np.uint64)
-        given, places = ask(cast[who], question.rows(rows)._replace(seeds=seeds)), np.empty(len(rows), np.int8)
-        find_places(given, env.suit_places[rows], legal[rows], actions, places)
+        given, faults = ask(cast[who], question.rows(rows)._replace(seeds=seeds))
+        places = np.empty(len(rows), np.int8)
+        find_places(given, env.suit_places[rows], legal[rows], places)
         if (places < 0).any():
-            raise ImitationError(f"{shown((args.player, *args.others)[who], 200)} answers with an action that is illegal")
+            fault = next(iter(faults.values()), "the answer is illegal")
+            raise ImitationError(f"{shown((args.player, *args.others)[who], 200)} cannot be asked: {fault}")
         return places
 
     for t in range(STEPS):
@@ -192,7 +203,7 @@ def play(args: Args, inputs: Inputs, number: int) -> Answers:
         for who in range(1, len(cast)):
             if len(mine := np.flatnonzero(owner[every, env.seat] == who)):
                 taken[mine] = answers_of(who, mine, found.legal[t])
-        env.step(actions[found.legal[t][every, taken]])
+        env.step(found.legal[t][every, taken])
         over = env.terminated | env.truncated
         owner[over] = draw_owners(rng, int(over.sum()), rules.players, len(args.others))
     return Answers(*(x.reshape(PART, *x.shape[2:]) for x in found))
@@ -205,14 +216,14 @@ def draw_owners(rng: np.random.Generator, matches: int, players: int, others: in
 
 
 @njit(cache=True)
-def find_places(given: Any, places: Any, legal: Any, actions: Any, found: Any) -> None:
+def find_places(given: Any, places: Any, legal: Any, found: Any) -> None:
     """Write where among each row's legal actions the one of an id is that is given in the rules' own suits; -1: nowhere."""
     for i in range(len(found)):
         found[i] = -1
         for k in range(legal.shape[1]):
             if legal[i, k] < 0:
                 break
-            if true_action(actions[legal[i, k]], places[i]) == given[i]:
+            if true_action(legal[i, k], places[i]) == given[i]:
                 found[i] = k
 
 
@@ -222,13 +233,33 @@ def gather_all(args: Args, inputs: Inputs) -> Iterator[Path]:
     Raises:
         RosterError, ImitationError: as `gather`, or a process was lost.
     """
-    pool = ProcessPoolExecutor(min(args.workers, args.parts), get_context("spawn"), initializer=settle)
+    pool = ProcessPoolExecutor(min(args.workers, args.parts), get_context("spawn"), initializer=begin_worker)
     try:
         yield from pool.map(partial(gather, args, inputs), range(args.parts))
     except BrokenProcessPool:
         raise ImitationError("a process that gathered was lost: the same command goes on from what there is") from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def begin_worker() -> None:
+    """Of a process that gathers."""
+    end_with_main()
+    settle()
+
+
+def load(paths: Sequence[Path], inputs: Inputs) -> tuple[Answers, Answers]:
+    """Those that are held out, and those that are learnt from.
+
+    Raises:
+        ImitationError: a part was damaged after it had been gathered.
+    """
+    parts = [read(path, inputs) for path in paths]
+    if None in parts:
+        raise ImitationError(f"{paths[parts.index(None)]} was damaged meanwhile: the same command gathers it again")
+    sides = parts[::HELD_OUT], [part for number, part in enumerate(parts) if number % HELD_OUT]
+    held, learnt = (Answers(*(np.concatenate(column) for column in zip(*side, strict=True))) for side in sides)
+    return held, learnt
 
 
 def fit(args: Args, inputs: Inputs, answers: Answers) -> ActorCritic:
@@ -278,31 +309,35 @@ def compare(net: ActorCritic, answers: Answers) -> dict[str, dict[str, float]]:
 
 
 def check(args: Args) -> None:
-    """Whether a run can be as the arguments say, and its folder is its own.
+    """Whether a run can be as the arguments say; then its folder is there, and tells what it holds.
 
     Raises:
-        RulesetError, RosterError, ImitationError: it cannot.
+        RulesetError, RosterError, AgentError, ImitationError: it cannot.
     """
     for name in ("decisions", "workers", "width", "depth", "epochs", "minibatch"):
         if getattr(args, name) < 1:
             raise ImitationError(f"{name}={getattr(args, name)} must be at least 1")
     if not 0 < args.lr < 1:
         raise ImitationError(f"lr={args.lr} must be above 0 and below 1")
-    if args.seed < 0:
-        raise ImitationError(f"seed={args.seed} must be at least 0")
+    if not 0 <= args.seed < 2**63:
+        raise ImitationError(f"seed={args.seed} must be from 0 to 2**63 - 1")
+    if wrong := unknown_features(args.omit):
+        raise ImitationError(wrong)
+    if (deals := args.ruleset.deals) > 1:
+        raise ImitationError(f"deals={deals} must be 1: the answers gathered are of matches of one deal")
     for spec in (args.player, *args.others):
         if parse_spec(spec).name == "human":
             raise ImitationError("human cannot be asked: it would be for thousands of decisions, without a terminal")
         make_player(spec, rules=args.ruleset)
-    path, own = args.out / "answers.json", json.dumps(args.gathered(), indent=1) + "\n"
+    path, own = args.out / "answers.json", json.dumps(args.gathered()).encode() + b"\n"
     try:
         args.out.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            path.write_text(own)
-        elif path.read_text() != own:
+            path.write_bytes(own)
+        elif path.read_bytes() != own:
             raise ImitationError(f"{args.out} holds answers to other arguments, which {path} tells: take another --out")
     except OSError as error:
-        raise ImitationError(f"out={shown(str(args.out), 200)} cannot be a folder: {error.strerror}") from None
+        raise ImitationError(f"out={shown(str(args.out), 200)} cannot be written into: {error.strerror}") from None
 
 
 def main(args: Args) -> None:
@@ -313,19 +348,14 @@ def main(args: Args) -> None:
     """
     check(args)
     settle()
-    rules = args.ruleset
-    inputs = replace(varying_inputs([rules], args.suit_order, args.omit), hidden=())
+    inputs = args.inputs()
     with closing(gather_all(args, inputs)) as gathering:
         paths = [*track(gathering, "asking", total=args.parts)]
-    parts = [part for path in paths if (part := read(path, inputs))]
-    held, learnt = (
-        Answers(*(np.concatenate(column) for column in zip(*chosen, strict=True)))
-        for chosen in (parts[::HELD_OUT], [part for number, part in enumerate(parts) if number % HELD_OUT])
-    )
+    held, learnt = load(paths, inputs)
     net = fit(args, inputs, learnt)
     found = compare(net, held)
     training = {"imitated": args.player, "answers": len(learnt.rows), "others": list(args.others), "held out": found}
-    path = save_agent(args.out / "agent.onnx", net, [rules], args.suit_order, training=training)
+    path = save_agent(args.out / "agent.onnx", net, [args.ruleset], args.suit_order, training=training)
     table = Table("role", "decisions held out", "agrees", "itself", "surprise", box=None, pad_edge=False, header_style="bold")
     for role, mine in found.items():
         told = (f"{mine['decisions']:,}", f"{mine['agreement']:.1%}", f"{mine['own agreement']:.1%}", f"{mine['surprise']:.3f}")

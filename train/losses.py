@@ -20,11 +20,11 @@ from rich.table import Table
 from napoleon_env.console import print_table
 from napoleon_env.notation import shown
 from napoleon_env.roster import make_player
-from napoleon_env.ruleset import Ruleset, parse_changes
+from napoleon_env.ruleset import Ruleset
 from napoleon_env.solver import Solver
 from napoleon_env.statistics import Estimate, Moments
 from napoleon_env.tables import play_tables
-from train.command import run
+from train.command import make_ruleset, run
 
 ROLES = ("declarer", "defender")
 GROUP = 10
@@ -94,7 +94,7 @@ def main(args: Args) -> None:
         raise LossesError(f"deals={args.deals} must be at least {LEAST * GROUP}: the interval is over groups of {GROUP}")
     if not args.specs:
         raise LossesError("name the players whose losses are wanted")
-    rules = Ruleset.make(args.rules, players=args.players, **parse_changes(args.changes))
+    rules = make_ruleset(args.rules, args.players, args.changes)
     found = {spec: losses(spec, rules, args.deals, args.seed) for spec in args.specs}
     if args.json:
         players = {spec: {role: loss.json for role, loss in mine.items()} for spec, mine in found.items()}

@@ -31,11 +31,10 @@ from torch import Tensor, nn
 from agents.export import save_agent
 from agents.network import ROLES, ActorCritic, RoleSplit, column_scales, divergence, log_prob_and_entropy
 from napoleon_env.notation import BID, MAX_HAND, PASS, shown
-from napoleon_env.observation import observation_layout
-from napoleon_env.ruleset import Ruleset, parse_changes
+from napoleon_env.ruleset import Ruleset
 from napoleon_env.vector_env import VectorEnv
 from train import page, state
-from train.command import run
+from train.command import make_ruleset, run, unknown_features
 from train.evaluation import Evaluator
 from train.experience import BIDDING, FAILED, MADE, RUNNING, Batch, Experience, Guests, Table, advantages, varying_inputs
 from train.page import write_page
@@ -160,8 +159,7 @@ class Args:
         Raises:
             RulesetError.
         """
-        changes = parse_changes(self.changes)
-        return [Ruleset.make(preset, players=players, **changes) for preset in self.rules for players in self.players]
+        return [make_ruleset(preset, players, self.changes) for preset in self.rules for players in self.players]
 
     def players_at_once(self) -> int:
         """Processes that play, here or on a cluster."""
@@ -575,8 +573,8 @@ def check(args: Args) -> None:
         torch.empty(0, device=args.device)
     except (RuntimeError, AssertionError) as error:  # CUDA's is an assertion
         raise ArgsError(f"device={args.device} is not there: {str(error).splitlines()[0]}") from None
-    if unknown := sorted(set(args.omit) - {row["name"] for row in observation_layout()}):
-        raise ArgsError(f"omit={','.join(unknown)} is no feature: napoleon_env.observation_layout() has all of them")
+    if wrong := unknown_features(args.omit):
+        raise ArgsError(wrong)
     if args.address and args.workers != "ray":
         raise ArgsError(f"address={args.address} is of a Ray cluster, which plays with --workers ray")
 
