@@ -93,7 +93,9 @@ def test_of_a_player_that_draws_nothing_by_lot_it_learns_to_play_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     args = Args("counting", players=2, changes=TINY, out=tmp_path, decisions=2 * PART, workers=1, epochs=20, omit=())
+    (tmp_path / "part-00000.1.partial").touch()
     main(args)
+    assert not [*tmp_path.glob("*.partial")]
     assert f"plays as counting, learnt from {PART:,} answers" in capsys.readouterr().out.splitlines()[-1]
     agent = str(tmp_path / "agent.onnx")
     rules = Ruleset.make("german", players=2, **parse_changes(TINY))

@@ -351,6 +351,8 @@ def main(args: Args) -> None:
     inputs = args.inputs()
     with closing(gather_all(args, inputs)) as gathering:
         paths = [*track(gathering, "asking", total=args.parts)]
+    for left in args.out.glob("part-*.partial"):  # by a run that was killed
+        left.unlink()
     held, learnt = load(paths, inputs)
     net = fit(args, inputs, learnt)
     found = compare(net, held)
