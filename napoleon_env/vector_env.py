@@ -10,7 +10,7 @@ import numpy as np
 
 from napoleon_env import rules as core
 from napoleon_env.dealing import check_indices, check_seed, deal_key, random_deal, random_match
-from napoleon_env.jit import jit
+from napoleon_env.jit import as_records, jit
 from napoleon_env.notation import ACTION_NAMES, N_ACTIONS, N_SUITS, shown, whole
 from napoleon_env.observation import (
     HIDDEN_SIZE,
@@ -45,18 +45,19 @@ def check_flag(name: str, value: object) -> bool:
     return bool(value)
 
 
+# The kernels take rows as records (see `as_records`).
+
+
 @jit
 def _observe(states: Any, rules: Any, fixed: Any, canonical: bool, observation: Any, mask: Any, places: Any, seat: Any) -> None:
     for i in range(len(states)):
-        _observe_one(states[i], rules[0], fixed, canonical, observation[i], mask[i], places[i], seat, i)
+        seat[i] = states[i]["seat"]
+        _observe_one(states[i], rules[0], fixed, canonical, observation[i]["row"], mask[i]["row"], places[i]["row"])
 
 
 @jit
-def _observe_one(
-    state: Any, rules: Any, fixed: Any, canonical: bool, observation: Any, mask: Any, places: Any, seat: Any, i: int
-) -> None:
+def _observe_one(state: Any, rules: Any, fixed: Any, canonical: bool, observation: Any, mask: Any, places: Any) -> None:
     who = state["seat"]
-    seat[i] = who
     suit_places(state, rules, who, canonical, places)
     encode(state, rules, fixed, who, places, observation)
     encode_mask(state, rules, who, places, mask)
@@ -65,7 +66,7 @@ def _observe_one(
 @jit
 def _hidden(states: Any, rules: Any, places: Any, hidden: Any) -> None:
     for i in range(len(states)):
-        encode_hidden(states[i], rules[0], states[i]["seat"], places[i], hidden[i])
+        encode_hidden(states[i], rules[0], states[i]["seat"], places[i]["row"], hidden[i]["row"])
 
 
 @jit
@@ -93,7 +94,7 @@ def _step(
     r = rules[0]
     for i in range(len(states)):
         state = states[i]
-        core.apply(state, r, true_action(actions[i], places[i]))
+        core.apply(state, r, true_action(actions[i], places[i]["row"]))
         if skip_forced:
             core.play_forced(state, r)
         over = state["phase"] == core.NO_DEAL
@@ -112,7 +113,8 @@ def _step(
             if skip_forced:
                 core.play_forced(state, r)
         # Observed at once, while the state is in the processor's cache.
-        _observe_one(state, r, fixed, canonical, observation[i], mask[i], places[i], seat, i)
+        seat[i] = state["seat"]
+        _observe_one(state, r, fixed, canonical, observation[i]["row"], mask[i]["row"], places[i]["row"])
 
 
 class VectorEnv:
@@ -178,14 +180,24 @@ class VectorEnv:
         self._fixed = rules_features(self.rules)
         self.next_match = 0
         self._begun = False
+        self._take_records()
         self._key()
 
     def _key(self) -> None:
         self.states["key"] = [deal_key(self.seed, self.first_index + i, self.stream) for i in range(self.num_envs)]
 
+    def _take_records(self) -> None:
+        self._seen = tuple(as_records(rows) for rows in (self.observation, self.action_mask, self.suit_places))
+        self._secret = None if self.hidden is None else as_records(self.hidden)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Unpickled, records would have memory of their own; what is read-only would be writable, another type to the compiler.
+        return {name: x for name, x in self.__dict__.items() if name not in ("_fixed", "_seen", "_secret")}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._fixed = rules_features(self.rules)  # unpickled it would be writable, which is another type to the compiler
+        self._fixed = rules_features(self.rules)
+        self._take_records()
 
     def reset(self, *, seed: int | None = None) -> None:
         """Begin match 0 of `seed` everywhere; without a seed, the match after the last one begun by a reset."""
@@ -205,10 +217,7 @@ class VectorEnv:
         self._begun = True
         self.payoffs[:] = 0
         self.deal_over[:] = self.terminated[:] = self.truncated[:] = False
-        _observe(
-            self.states, self.rules.struct, self._fixed, self.canonical,
-            self.observation, self.action_mask, self.suit_places, self.seat,
-        )  # fmt: skip
+        _observe(self.states, self.rules.struct, self._fixed, self.canonical, *self._seen, self.seat)
         self._write_hidden()
 
     def step(self, actions: np.ndarray) -> None:
@@ -233,11 +242,10 @@ class VectorEnv:
                 raise ActionError(f"match {i}: action {action} ({name}) is illegal for seat {int(self.seat[i])}")
         _step(
             self.states, self.rules.struct, self._fixed, self.canonical, self.skip_forced, actions,
-            self.payoffs, self.deal_over, self.terminated, self.truncated,
-            self.observation, self.action_mask, self.suit_places, self.seat,
+            self.payoffs, self.deal_over, self.terminated, self.truncated, *self._seen, self.seat,
         )  # fmt: skip
         self._write_hidden()
 
     def _write_hidden(self) -> None:
-        if self.hidden is not None:
-            _hidden(self.states, self.rules.struct, self.suit_places, self.hidden)
+        if self._secret is not None:
+            _hidden(self.states, self.rules.struct, self._seen[2], self._secret)

@@ -519,6 +519,23 @@ def test_environment_i_deals_what_the_vector_environment_deals_at_i() -> None:
                 env.reset()
 
 
+def test_copies_of_a_vector_environment_go_on_alike_each_in_its_own_memory() -> None:
+    env = ne.VectorEnv("russian", num_envs=4, seed=3, suit_order="canonical", hidden=True)
+    env.reset()
+    rng = np.random.default_rng(0)
+    before = env.observation.copy()
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        for _ in range(60):
+            actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in twin.action_mask])
+            again = copy.deepcopy(twin)
+            twin.step(actions)
+            again.step(actions)
+            for name in ("observation", "action_mask", "suit_places", "hidden", "seat", "payoffs"):
+                assert np.array_equal(getattr(twin, name), getattr(again, name))
+        assert not np.array_equal(twin.observation, before)
+        assert np.array_equal(env.observation, before)
+
+
 def test_streams_indices_and_seeds_give_different_deals() -> None:
     deals = set()
     for stream, seed, index in itertools.product(("train", "evaluation"), range(8), range(16)):

@@ -24,7 +24,7 @@ from agents.network import (
     pick,
 )
 from napoleon_env.agent import OnnxPlayer
-from train.experience import roles
+from train.experience import read_roles
 
 
 def numbers(mask: torch.Tensor) -> torch.Tensor:
@@ -136,7 +136,8 @@ def test_each_row_takes_the_head_of_its_role_and_so_does_the_agent_file(tmp_path
         rows.append((env.observation.copy(), env.action_mask.copy()))
         env.step((env.action_mask * rng.random(env.action_mask.shape)).argmax(1))
     seen, mask = (np.concatenate(column) for column in zip(*rows, strict=True))
-    role = roles(seen)
+    role = np.empty(len(seen), np.int8)
+    read_roles(seen, role)
     assert len(np.unique(role)) == len(ROLES)
     body, heads = nn.Sequential(nn.Linear(ne.OBSERVATION_SIZE, 8), nn.ReLU()), RoleHeads(8, ne.N_ACTIONS)
     with torch.no_grad():

@@ -28,7 +28,7 @@ RUNNING, UNPLAYED, FAILED, MADE = range(4)
 
 _ROWS = {row["name"]: row for row in observation_layout()}
 _AUCTION, _DECLARER = ROLE_COLUMNS
-_CONTRACT = np.array([*range(_DECLARER, _ROWS["declarer"]["stop"]), _AUCTION, _ROWS["tricks_needed"]["start"]])
+_TRICKS_NEEDED = _ROWS["tricks_needed"]["start"]
 
 
 class Batch(NamedTuple):
@@ -63,7 +63,8 @@ class Batch(NamedTuple):
 
     def taken(self, t: int | slice = slice(None)) -> np.ndarray:
         """The numbers of the actions taken among the selected ones, int8 of the shape of `choice[t]`."""
-        return np.take_along_axis(self.legal[t], self.choice[t][..., None], -1)[..., 0]
+        legal, choice = self.legal[t], self.choice[t]
+        return picked(legal.reshape(-1, MAX_LEGAL), choice.reshape(-1)).reshape(choice.shape)
 
 
 class Policy(Protocol):
@@ -156,6 +157,7 @@ class Experience:
             ended=np.zeros(shape, np.int8),
             needed=np.zeros(shape, np.int8),
         )
+        self.declarer = np.zeros(self.n, np.int64)
         self.owner = np.full((self.n, self.players), LEARNER)
         for table in tables:
             players = table.env.rules.players
@@ -196,8 +198,9 @@ class Experience:
             list_legal(env.action_mask, self.actions, batch.legal[t, rows])
             if env.hidden is not None:
                 copy_columns(env.hidden, self.hidden_runs, batch.hidden[t, rows])
-            batch.role[t, rows] = roles(env.observation)
             batch.seat[t, rows] = env.seat
+            read_roles(env.observation, batch.role[t, rows])
+            read_contracts(env.observation, env.seat, env.rules.players, self.declarer[rows], batch.needed[t, rows])
 
     def _whole(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The whole observations and masks of rows."""
@@ -212,39 +215,54 @@ class Experience:
         batch, taken = self.batch, self.actions[self.batch.taken(t)]
         for table in self.tables:
             env, rows = table.env, table.rows
-            before = env.observation[:, _CONTRACT]
             env.step(taken[rows])
             reward = env.payoffs.astype(np.float32) * table.scale
             reward = relative_payoffs(reward) if table.relative else reward
             owner = self.owner[rows, : env.rules.players]
             batch.reward[t, rows, : env.rules.players] = losses_of_guests(reward, owner) if table.team else reward
             over = batch.match_over[t, rows] = env.terminated | env.truncated
-            ended, needed = batch.ended[t, rows], batch.needed[t, rows]
-            how_deals_ended(before, batch.seat[t, rows], env.payoffs, env.deal_over, ended, needed)
+            how_deals_ended(batch.role[t, rows], self.declarer[rows], env.payoffs, env.deal_over, batch.ended[t, rows])
             if begun := int(over.sum()):
                 owner[over] = self.guests.seat(env.rules.players, begun)
 
 
 @njit(cache=True)
-def how_deals_ended(before: Any, seat: Any, payoffs: Any, deal_over: Any, ended: Any, needed: Any) -> None:
-    """Writes how the deals ended that the last step ended, and the tricks that their contracts asked for, two int8 [n].
+def read_roles(observation: Any, role: Any) -> None:
+    """Writes the role in which each row's seat decides, int8 [n]: calls are BIDDING, all else is DECLARER or DEFENDER."""
+    for i in range(len(role)):
+        role[i] = BIDDING if observation[i, _AUCTION] == 1 else DECLARER if observation[i, _DECLARER] == 1 else DEFENDER
+
+
+@njit(cache=True)
+def read_contracts(observation: Any, seat: Any, players: int, declarer: Any, needed: Any) -> None:
+    """Writes whose contract or call stands, a seat or else the one to act, and the tricks that it asks for.
 
     Args:
-        before: the columns _CONTRACT before that step; a deal whose play left nobody a choice counts as ended in the auction.
-        seat: who took it.
-        payoffs, deal_over: of the environment after that step.
-        ended, needed: are written.
+        observation: int8 [n, OBSERVATION_SIZE].
+        seat: who is to act, int64 [n].
+        declarer, needed: are written, integers [n].
     """
-    players = payoffs.shape[1]
     for i in range(len(seat)):
-        needed[i] = before[i, -1]
+        declarer[i] = seat[i]
+        for step in range(players):
+            if observation[i, _DECLARER + step] == 1:
+                declarer[i] = (seat[i] + step) % players
+        needed[i] = observation[i, _TRICKS_NEEDED]
+
+
+@njit(cache=True)
+def how_deals_ended(role: Any, declarer: Any, payoffs: Any, deal_over: Any, ended: Any) -> None:
+    """Writes how the deals ended that the last step ended, int8 [n].
+
+    Args:
+        role, declarer: before that step; a deal whose play left nobody a choice counts as ended in the auction.
+        payoffs, deal_over: of the environment after that step.
+        ended: is written.
+    """
+    for i in range(len(role)):
         ended[i] = RUNNING
         if deal_over[i]:
-            declarer = seat[i]
-            for step in range(players):
-                if before[i, step]:
-                    declarer = (seat[i] + step) % players
-            ended[i] = UNPLAYED if before[i, -2] else MADE if payoffs[i, declarer] > 0 else FAILED
+            ended[i] = UNPLAYED if role[i] == BIDDING else MADE if payoffs[i, declarer[i]] > 0 else FAILED
 
 
 def relative_payoffs(payoffs: np.ndarray) -> np.ndarray:
@@ -256,12 +274,6 @@ def relative_payoffs(payoffs: np.ndarray) -> np.ndarray:
 def losses_of_guests(reward: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """What the guests of each match lose together, [n, 1]; `reward` and who has each seat are [n, players]."""
     return -(reward * (owner != LEARNER)).sum(-1, keepdims=True)
-
-
-def roles(observation: np.ndarray) -> np.ndarray:
-    """The role in which each row's seat decides, int8 [N]: calls are BIDDING, all else is the declarer's or a defender's."""
-    playing = np.where(observation[:, _DECLARER] == 1, DECLARER, DEFENDER)
-    return np.where(observation[:, _AUCTION] == 1, BIDDING, playing).astype(np.int8)
 
 
 def varying_inputs(rule_sets: list[Ruleset], suit_order: str, omit: tuple[str, ...], decisions: int = 20_000) -> Inputs:
@@ -315,13 +327,27 @@ def copy_columns(rows: Any, runs: Any, out: Any) -> None:
 @njit(cache=True)
 def list_legal(mask: Any, actions: Any, legal: Any) -> None:
     """For each row the places in `actions` of what `mask` allows, then -1."""
-    for i in range(legal.shape[0]):
-        n = 0
+    width = np.uint64(legal.shape[1])
+    for row in range(legal.shape[0]):
+        i, n = np.uint64(row), np.uint64(0)
+        for k in range(width):
+            legal[i, k] = -1
         for a in range(len(actions)):
-            if mask[i, actions[a]]:
-                legal[i, n] = a
-                n += 1
-        legal[i, n:] = -1
+            if n == width:
+                break
+            legal[i, n] = a  # stays if it is allowed, else the next takes its place: no branch for the processor to guess
+            n += np.uint64(mask[i, np.uint64(actions[a])])
+        if n < width:
+            legal[i, n] = -1
+
+
+@njit(cache=True)
+def picked(rows: Any, places: Any) -> Any:
+    """Of each row the number at its place, [n] from [n, K]."""
+    out = np.empty(len(places), rows.dtype)
+    for i in range(len(places)):
+        out[i] = rows[i, places[i]]
+    return out
 
 
 @njit(cache=True)

@@ -44,7 +44,7 @@ from napoleon_env.tables import ask, show
 from napoleon_env.tournament import end_with_main
 from napoleon_env.vector_env import VectorEnv
 from train.command import make_ruleset, run, unknown_features
-from train.experience import MAX_LEGAL, copy_columns, list_legal, roles, spans, varying_inputs
+from train.experience import MAX_LEGAL, copy_columns, list_legal, read_roles, spans, varying_inputs
 from train.processes import settle
 
 MATCHES, STEPS = 256, 80
@@ -196,7 +196,7 @@ def play(args: Args, inputs: Inputs, number: int) -> Answers:
         show(env.states, question.last_states, rules.struct, every, question.states, question.last_states, question.seats)
         copy_columns(env.observation, columns, found.rows[t])
         list_legal(env.action_mask, actions, found.legal[t])
-        found.role[t] = roles(env.observation)
+        read_roles(env.observation, found.role[t])
         found.choice[t] = taken = answers_of(0, every, found.legal[t])
         if number % HELD_OUT == 0:
             found.again[t] = answers_of(0, every, found.legal[t])
