@@ -394,8 +394,7 @@ def encode(state: Any, rules: Any, fixed: Any, seat: int, places: Any, out: Any)
 @jit
 def encode_mask(state: Any, rules: Any, seat: int, places: Any, mask: Any) -> None:
     """Write the legal actions as `seat` sees them, int8 of shape (N_ACTIONS,); all zero when it is not to act."""
-    for action in range(N_ACTIONS):  # an assignment of slices would take longer
-        mask[action] = 0
+    mask[:] = 0
     if state["seat"] != seat:
         return
     named, cards, base = core.legal(state, rules)
@@ -409,8 +408,7 @@ def encode_mask(state: Any, rules: Any, seat: int, places: Any, mask: Any) -> No
 @jit
 def encode_hidden(state: Any, rules: Any, seat: int, places: Any, out: Any) -> None:
     """Write `HIDDEN_FEATURES` as seen from `seat` into `out`, int8 of shape (HIDDEN_SIZE,)."""
-    for i in range(HIDDEN_SIZE):
-        out[i] = 0
+    out[:] = 0
     players = rules["players"]
     for who in range(players):
         _write_cards(state["hand"][(seat + who) % players], places, out, N_CARDS * who)

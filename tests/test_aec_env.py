@@ -522,18 +522,19 @@ def test_environment_i_deals_what_the_vector_environment_deals_at_i() -> None:
 def test_copies_of_a_vector_environment_go_on_alike_each_in_its_own_memory() -> None:
     env = ne.VectorEnv("russian", num_envs=4, seed=3, suit_order="canonical", hidden=True)
     env.reset()
+    twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
     rng = np.random.default_rng(0)
-    before = env.observation.copy()
-    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
-        for _ in range(60):
-            actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in twin.action_mask])
-            again = copy.deepcopy(twin)
-            twin.step(actions)
-            again.step(actions)
+    for _ in range(60):
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_mask])
+        before = env.observation.copy()
+        for stepped, other in itertools.pairwise([env, *twins]):
+            stepped.step(actions)
+            assert not np.array_equal(stepped.observation, before)
+            assert np.array_equal(other.observation, before)
+        twins[-1].step(actions)
+        for twin in twins:
             for name in ("observation", "action_mask", "suit_places", "hidden", "seat", "payoffs"):
-                assert np.array_equal(getattr(twin, name), getattr(again, name))
-        assert not np.array_equal(twin.observation, before)
-        assert np.array_equal(env.observation, before)
+                assert np.array_equal(getattr(twin, name), getattr(env, name))
 
 
 def test_streams_indices_and_seeds_give_different_deals() -> None:

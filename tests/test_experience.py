@@ -9,11 +9,16 @@ import torch
 from agents.network import ROLE_COLUMNS, ActorCritic, Inputs
 from napoleon_env import Ruleset, VectorEnv
 from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE
+from napoleon_env.rules import AUCTION, tricks_needed
 from train.experience import (
     BIDDING,
     DECLARER,
     DEFENDER,
+    FAILED,
     LEARNER,
+    MADE,
+    RUNNING,
+    UNPLAYED,
     Experience,
     Policy,
     Table,
@@ -103,6 +108,9 @@ def test_actions_are_drawn_as_often_as_the_policy_says() -> None:
     legal = np.empty((n, 4), np.int8)
     list_legal(np.tile(np.array([[1, 1, 0, 0, 1]], np.int8), (n, 1)), np.array([0, 1, 3, 4]), legal)
     assert legal[0].tolist() == [0, 1, 3, -1]
+    full = np.empty((2, 3), np.int8)
+    list_legal(np.array([[1, 1, 0, 1, 0], [0, 0, 0, 0, 1]], np.int8), np.arange(5), full)
+    assert full.tolist() == [[0, 1, 3], [4, -1, -1]]
     choice, log_prob = np.zeros(n, np.int8), np.zeros(n, np.float32)
     rng, never_explored = np.random.default_rng(0), np.zeros(n, np.bool_)
     sample(logits, legal, rng.random(n), never_explored, choice, log_prob)
@@ -127,6 +135,27 @@ def test_forced_moves_are_left_out_and_roles_are_told_apart() -> None:
     chosen = experience.actions[batch.taken()]
     assert (batch.role[chosen <= 12] == BIDDING).all()
     assert (batch.role[(chosen >= 13) & (chosen < 72)] == DECLARER).all()  # announce, exchange
+
+
+@pytest.mark.parametrize("suit_order", ["fixed", "canonical"])
+def test_how_deals_end_is_what_the_states_before_and_the_payoffs_say(suit_order: str) -> None:
+    env = VectorEnv("german", num_envs=256, seed=1, suit_order=suit_order, hidden=True, skip_forced=True)
+    env.reset()
+    inputs = varying_inputs([env.rules], suit_order, ())
+    experience = Experience([Table(env, slice(env.num_envs), 1.0, False)], inputs, 1, np.random.default_rng(0))
+    seen = []
+    for _ in range(60):
+        before = env.states.copy()
+        batch = experience.rollout(lambda rows, legal: np.where(legal == 0, 2, 0).astype(np.float32))  # passes more often
+        for i, state in enumerate(before):
+            assert batch.needed[0, i] == (tricks_needed(env.rules.struct[0], state["standing"]) if state["standing"] else 0)
+            expected = RUNNING
+            if env.deal_over[i]:
+                in_auction, paid = state["phase"] == AUCTION, env.payoffs[i, state["declarer"]]
+                expected = UNPLAYED if in_auction else MADE if paid > 0 else FAILED
+            assert batch.ended[0, i] == expected
+            seen.append(expected)
+    assert set(seen) == {RUNNING, UNPLAYED, FAILED, MADE}
 
 
 def test_a_share_of_the_calls_is_drawn_uniformly_and_no_card() -> None:
