@@ -8,6 +8,7 @@ import torch
 
 from agents.network import ROLE_COLUMNS, ActorCritic, Inputs
 from napoleon_env import Ruleset, VectorEnv
+from napoleon_env.notation import ACTION_NAMES, DISCARD, PLAY
 from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE
 from napoleon_env.rules import AUCTION, tricks_needed
 from train.experience import (
@@ -189,6 +190,15 @@ def test_varying_inputs_leave_out_what_never_changes() -> None:
     assert len(few.hidden) == 52  # the other hand
     assert len(few.actions) == 1 + 4 + 52  # pass, bids 2 to 5, the cards
     assert set(varying_inputs([two], "fixed", ("played",)).observation) < set(few.observation)
+
+
+@pytest.mark.parametrize("suit_order", ["fixed", "canonical"])
+def test_every_card_of_the_pack_is_among_the_discards_however_short_the_random_play(suit_order: str) -> None:
+    russian = Ruleset.make("russian", players=4)
+    actions = varying_inputs([russian], suit_order, (), decisions=4096).actions
+    pack = {f"{rank}{suit}" for suit in "CDHS" for rank in "6789TJQKA"}
+    assert {ACTION_NAMES[a] for a in actions if DISCARD <= a < PLAY} == {f"discard {card}" for card in pack}
+    assert {ACTION_NAMES[a] for a in actions if a >= PLAY} == pack
 
 
 def test_a_past_self_plays_a_match_to_its_end_as_it_was_when_it_was_frozen() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from agents.network import ROLE_COLUMNS, ROLES, Inputs
-from napoleon_env.notation import N_ACTIONS, TRUMP
+from napoleon_env.notation import DISCARD, N_ACTIONS, PLAY, TRUMP
 from napoleon_env.observation import HIDDEN_SIZE, OBSERVATION_SIZE, observation_layout
 from napoleon_env.ruleset import Ruleset
 from napoleon_env.vector_env import VectorEnv
@@ -279,8 +279,9 @@ def losses_of_guests(reward: np.ndarray, owner: np.ndarray) -> np.ndarray:
 def varying_inputs(rule_sets: list[Ruleset], suit_order: str, omit: tuple[str, ...], decisions: int = 20_000) -> Inputs:
     """Columns that take more than one value, and actions that are legal, somewhere in random play of these rule sets.
 
-    Those that tell the role are there in any case: networks are chosen by them, even where all choices are calls.
-    `omit` names features that are left out all the same.
+    Those that tell the role are there in any case: networks are chosen by them, even where all choices are calls. Cards that
+    are played can be discarded where any can: random play need not come upon each. `omit` names features that are left out
+    all the same.
     """
     low, high = np.full(OBSERVATION_SIZE, 127), np.full(OBSERVATION_SIZE, -128)
     hidden_seen, legal = np.zeros(HIDDEN_SIZE, bool), np.zeros(N_ACTIONS, bool)
@@ -301,6 +302,8 @@ def varying_inputs(rule_sets: list[Ruleset], suit_order: str, omit: tuple[str, .
         columns -= set(range(_ROWS[name]["start"], _ROWS[name]["stop"]))
     columns |= set(ROLE_COLUMNS)
     hidden_seen[: _ROWS["hand"]["stop"]] = False  # the seat's own hand is in the observation
+    if legal[DISCARD:PLAY].any():
+        legal[DISCARD:PLAY] |= legal[PLAY:]
     as_ints = (tuple(int(i) for i in sorted(ids)) for ids in (columns, np.flatnonzero(hidden_seen), np.flatnonzero(legal)))
     return Inputs(*as_ints)
 
