@@ -222,6 +222,14 @@ def tournament(
     losses: Annotated[
         bool, typer.Option("--losses", help="Count what every card gives away against open cards (double dummy).")
     ] = False,
+    common_random_numbers: Annotated[
+        bool,
+        typer.Option(
+            "--common-random-numbers",
+            help="At all tables of a deal that have come to the same position a player does the same, and is asked once: "
+            "quicker with players that search, and the interval is smaller where two have a part in common.",
+        ),
+    ] = False,
     seconds: Annotated[float | None, typer.Option(metavar="S", help="Time for one decision; who exceeds it forfeits.")] = None,
     json_file: Annotated[str | None, typer.Option("--json", metavar="FILE", help='JSON for programs; "-" prints it.')] = None,
     csv_file: Annotated[str | None, typer.Option("--csv", metavar="FILE", help="The cross table as CSV.")] = None,
@@ -250,7 +258,8 @@ def tournament(
         result = run_tournament(
             specs, rules=ruleset, deals=deals, seed=seed, file=results,
             workers=(os.cpu_count() or 1) if workers is None else workers, engine=engine, address=address,
-            seconds=seconds, error=error, share=share, losses=losses, on_block=on_block,
+            seconds=seconds, error=error, share=share, losses=losses, common_random_numbers=common_random_numbers,
+            on_block=on_block,
         )  # fmt: skip
     command = shlex.join(["napoleon", *sys.argv[1:]])
     if json_file != "-":

@@ -167,10 +167,11 @@ def heading(result: Result) -> str:
     share = (
         "" if schedule.share == 1 else f"; {result.played:,} tables played out, {result.tables - result.played:,} only called"
     )
+    common = ", common random numbers" if schedule.common_random_numbers else ""
     part = "" if result.deals == schedule.deals else f" of {schedule.deals:,}"
     return (
         f"{schedule.rules}, {schedule.rules.players} players: {result.deals:,}{part} {whole} named by seed {schedule.seed}, "
-        f"{len(schedule.tables)} tables each\n{unit(schedule)}, ± is the {LEVEL:.0%} interval over {whole}{share}"
+        f"{len(schedule.tables)} tables each\n{unit(schedule)}, ± is the {LEVEL:.0%} interval over {whole}{common}{share}"
     )
 
 

@@ -48,6 +48,7 @@ class Schedule:
         block: deals that are played and stored together.
         losses: also count what every card gives away against open cards (double dummy).
         share: the part of the tables, about, that is played out; the others are only called, and forecast (`control`).
+        common_random_numbers: an entrant does the same at all tables of a deal that have come to the same position.
 
     Raises:
         ScheduleError.
@@ -60,6 +61,7 @@ class Schedule:
     block: int
     share: float = 1.0
     losses: bool = False
+    common_random_numbers: bool = False
 
     def __post_init__(self) -> None:
         if len(self.names) < 2:
@@ -100,6 +102,7 @@ class Schedule:
             "block": self.block,
             "share": float(self.share),
             "losses": bool(self.losses),
+            "common_random_numbers": bool(self.common_random_numbers),
             "score": self.score,
         }
 

@@ -6,7 +6,8 @@ with what is not legal *forfeits* that match; the other tables go on.
 
 The seed of a decision is a pure function of the tournament's seed, the deal, the table's key and the number of the decision, so
 the result does not depend on what else is played beside it. A player with `deterministic = True`, which draws nothing by lot,
-is asked only once where several tables of a deal have come to the same position. Where only one action is legal nobody is
+is asked only once where several tables of a deal have come to the same position. With common random numbers the seed is one of
+deal and position instead of table and number, and every player is asked only once. Where only one action is legal nobody is
 asked at all.
 """
 
@@ -179,13 +180,18 @@ def show(states: Any, last: Any, rules: Any, rows: Any, seen: Any, last_seen: An
 
 
 @jit
-def _seeds(base: Any, deals: Any, keys: Any, decisions: Any, histories: Any, rows: Any, seeds: Any, positions: Any) -> None:
-    """Write the seeds of the next decisions at the tables `rows`, and words that are the same for equal positions of a deal."""
+def _seeds(
+    base: Any, deals: Any, keys: Any, decisions: Any, histories: Any, rows: Any, common: bool, seeds: Any, positions: Any
+) -> None:
+    """Write the seeds of the next decisions at the tables `rows`, and words that are the same for equal positions of a deal.
+
+    The seeds are of table and number of the decision, or with `common` of the position.
+    """
     for k in range(len(rows)):
         row = rows[k]
         of_deal = fork(base, deals[row])
-        seeds[k] = fork(fork(of_deal, keys[row]), decisions[row])
         positions[k] = of_deal ^ histories[row]
+        seeds[k] = fork(positions[k], 0) if common else fork(fork(of_deal, keys[row]), decisions[row])
 
 
 @jit
@@ -265,7 +271,7 @@ class Played:
     """Shape (entrants,), dtype TALLY."""
     forfeits: list[Forfeit]
     lines: int
-    """How many courses of play: tables of deterministic players that took the same one on a deal were played once."""
+    """How many courses of play: tables of players asked once for a position that took the same one on a deal count once."""
     weights: np.ndarray
     """int64 (n,): how often each table counts in the tally; 0 where it was not played on, so that its scores say nothing."""
 
@@ -288,6 +294,7 @@ def play_tables(
     recorder: Recorder | None = None,
     solver: Any = None,
     draw: Draw | None = None,
+    common_random_numbers: bool = False,
 ) -> Played:
     """Play n matches to their ends.
 
@@ -303,9 +310,10 @@ def play_tables(
         recorder: told of every deal that ends.
         solver: a `solver.Solver` that looks on, for the double-dummy loss of every card with a choice.
         draw: decides which tables are played on after the first lead; all without. Matches of one deal only.
+        common_random_numbers: an entrant does the same at all tables of a deal that have come to the same position.
     """
     room = _Room(players, rules, seed, deals, assigned, keys, np.arange(len(deals)) if tables is None else tables, recorder)
-    room.solver = solver
+    room.solver, room.common = solver, common_random_numbers
     first = deals % rules.players if dealers is None else dealers
     with np.errstate(over="ignore"):  # the words of the generator wrap, on purpose; only uncompiled numpy minds
         room.begin(first)
@@ -333,6 +341,7 @@ class _Room:
         n = len(deals)
         self.players, self.rules, self.recorder = players, rules, recorder
         self.solver: Any = None
+        self.common = False
         self.key, self.base = deal_key(seed, 0, "evaluation"), decision_base(seed)
         self.deals, self.assigned, self.keys, self.tables = (
             np.ascontiguousarray(x, np.int64) for x in (deals, assigned, keys, tables)
@@ -361,13 +370,13 @@ class _Room:
         while self.round():
             pass
         rows = np.flatnonzero(self.states["seat"] != NO_SEAT)
-        seeds, positions = self._words(rows)
+        seeds, positions = self._words(rows, False)  # each table's own lot
         self.weights[rows] = draw(rows, self.states[rows], seeds, positions)
         self.waits = self.weights == 0
 
     def lines(self) -> int:
         """See `Played.lines`; once all is played."""
-        sure = np.array([getattr(player, "deterministic", False) is True for player in self.players])
+        sure = np.array([self._asked_once(player) for player in self.players])
         played = self.weights > 0
         once = played & sure[self.assigned].all(1)
         courses = np.stack([self.deals[once].astype(np.uint64), self.histories[once]], 1)
@@ -391,9 +400,9 @@ class _Room:
         seen, last_seen = core.new_state(n), core.new_state(n)
         seats = np.empty(n, np.int64)
         show(self.states, self.last, self.rules.struct, rows, seen, last_seen, seats)
-        seeds, positions = self._words(rows)
+        seeds, positions = self._words(rows, self.common)
         question, which = Question(seen, self.rules, seats, seeds, last_seen), np.arange(n)
-        if getattr(player, "deterministic", False) is True:
+        if self._asked_once(player):
             _, first, which = np.unique(positions, return_index=True, return_inverse=True)
             question = question.rows(first)
         answers, faults = ask(player, question)
@@ -403,10 +412,14 @@ class _Room:
         for k in np.flatnonzero(~self._play(rows, actions)):
             self._forfeit(int(rows[k]), entrant, faults.get(int(which[k])) or self._why_illegal(int(rows[k]), int(actions[k])))
 
-    def _words(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _asked_once(self, player: Any) -> bool:
+        """Whether a player does the same at all tables of a deal that have come to the same position."""
+        return self.common or getattr(player, "deterministic", False) is True
+
+    def _words(self, rows: np.ndarray, common: bool) -> tuple[np.ndarray, np.ndarray]:
         """The seeds of the next decisions at some tables, and words of their positions (`_seeds`)."""
         seeds, positions = np.empty(len(rows), np.uint64), np.empty(len(rows), np.uint64)
-        _seeds(self.base, self.deals, self.keys, self.decisions, self.histories, rows, seeds, positions)
+        _seeds(self.base, self.deals, self.keys, self.decisions, self.histories, rows, common, seeds, positions)
         return seeds, positions
 
     def _count_losses(self, entrant: int, rows: np.ndarray, actions: np.ndarray) -> None:

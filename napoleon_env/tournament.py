@@ -124,6 +124,7 @@ class Crew:
             recorder=recorder,
             solver=self.solver if schedule.losses else None,
             draw=draw,
+            common_random_numbers=schedule.common_random_numbers,
         )
 
     def line(self, block: int) -> dict[str, Any]:
@@ -288,6 +289,7 @@ def run_tournament(
     error: float | None = None,
     share: float = 1.0,
     losses: bool = False,
+    common_random_numbers: bool = False,
     block: int | None = None,
     on_block: Callable[[Result], None] | None = None,
     **changes: Any,
@@ -308,6 +310,9 @@ def run_tournament(
         losses: also count what every card gives away against open cards (double dummy), by role.
         share: the part of the tables, about, that is played out, drawn by lot; at all of them the entrants call, and what
             the others would bring is forecast, without bias (`control`). Matches of one deal only.
+        common_random_numbers: an entrant is asked once for all tables of a deal that have come to the same position, and what
+            it draws by lot depends on the position alone. Each table's result has the same distribution; together they take
+            less time, and what two entrants do alike cancels out.
         block: deals that are played at once, by default what suits the players.
         on_block: told of the result after each block.
 
@@ -332,7 +337,10 @@ def run_tournament(
         raise TournamentError(f"file={shown(file)} must be the path of a file of results")
     names = tuple(entrant.name for entrant in entrants)
     # The first schedule refuses what cannot be before any player is made; how many deals a block has depends on the players.
-    probe = Schedule(rules=ruleset, names=names, seed=seed, deals=deals, share=share, losses=losses, block=1)
+    probe = Schedule(
+        rules=ruleset, names=names, seed=seed, deals=deals, share=share, losses=losses,
+        common_random_numbers=common_random_numbers, block=1,
+    )  # fmt: skip
     crew = Crew(probe, entrants, seconds)
     if block is None:
         # A player that searches has worlds, and saves nothing by deciding for many tables at once.

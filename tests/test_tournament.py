@@ -21,6 +21,7 @@ from napoleon_env.jit import jit
 from napoleon_env.journal import JournalError
 from napoleon_env.match import Match, View
 from napoleon_env.notation import BID, DISCARD, PASS
+from napoleon_env.players import RandomPlayer
 from napoleon_env.record import replay
 from napoleon_env.report import balance, to_json, write_csv, write_html
 from napoleon_env.result import Result, largest_score
@@ -326,10 +327,12 @@ def test_views_show_the_deal_before_as_the_seat_saw_it() -> None:
 # Records of telling deals.
 
 
+@pytest.mark.parametrize("common", [False, True])
 @pytest.mark.parametrize("preset", ["german", "russian"])
-def test_the_records_of_large_differences_replay_to_them(preset: str) -> None:
-    players = {"a": Scatter(), "b": Scatter()}
-    result = run_tournament(players, rules=preset, players=3, deals=40, seed=8)
+def test_the_records_of_large_differences_replay_to_them(preset: str, common: bool) -> None:
+    players = {"a": Scatter(), "b": RandomPlayer()}
+    result = run_tournament(players, rules=preset, players=3, deals=40, seed=8, common_random_numbers=common)
+    assert result.swings
     assert result.swings == sorted(result.swings, key=lambda swing: -abs(swing.points))
     schedule = result.schedule
     for swing, (title, records) in zip(result.swings, swing_records(result, players), strict=True):
@@ -483,6 +486,7 @@ def test_a_file_of_results_is_a_path() -> None:
         ({"seed": 2}, "its seed"),
         ({"rules": "english"}, "its rules"),
         ({"block": 3}, "its block"),
+        ({"common_random_numbers": True}, "its common_random_numbers is False, here it is True"),
     ],
 )
 def test_a_file_of_another_tournament_is_refused_and_left_alone(tmp_path: Path, change: dict[str, Any], says: str) -> None:
@@ -652,6 +656,59 @@ def test_a_player_is_not_asked_where_one_action_is_legal_and_a_deterministic_one
     assert n_once < n_twice < twice.tally["decisions"].sum()
     assert to_json(once) | {"lines": 0} == to_json(twice) | {"lines": 0}
     assert once.lines < twice.lines == 80
+
+
+# Common random numbers.
+
+
+class Noted(Scatter):
+    """Remembers what it was asked, and the seeds it was given."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, str, str]] = []
+        self.seeds: list[int] = []
+
+    def act_states(self, states: np.ndarray, rules: Ruleset, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        views = [View(rules, states[i : i + 1], int(seats[i])) for i in range(len(states))]
+        self.asked += [(view.seat, str(view.hand), str(view.log)) for view in views]
+        self.seeds += seeds.tolist()
+        return super().act_states(states, rules, seats, seeds)
+
+
+def test_with_common_random_numbers_a_player_is_asked_once_for_a_position_and_draws_by_it() -> None:
+    a, b = Noted(), Noted()
+    how: dict[str, Any] = {"rules": "german", "players": 3, "deals": 30, "seed": 4}
+    result = run_tournament({"a": a, "b": b}, common_random_numbers=True, **how)
+    assert len(set(a.asked)) == len(a.asked)
+    assert len(set(a.seeds)) == len(a.seeds)
+    assert dict(zip(a.asked, a.seeds, strict=True)) == dict(zip(b.asked, b.seeds, strict=True))
+    # Two that do the same in each position play every table of a deal alike, so nothing is left between them.
+    assert all(estimate.mean == estimate.half_width == 0 for estimate in result.edges().values())
+    assert result.lines == 30
+    apart = run_tournament({"a": Scatter(), "b": Scatter()}, **how)
+    assert apart.edges()[0, 1].half_width > 0
+
+
+@pytest.mark.parametrize("share", [1.0, 0.2])
+def test_common_random_numbers_change_no_expectation(share: float) -> None:
+    means = []
+    for common in (False, True):
+        players = {"random": RandomPlayer(), "scatter": Scatter(), "pass": Caller(PASS)}
+        result = run_tournament(players, rules=ONE_CARD, deals=6000, seed=3, share=share, common_random_numbers=common)
+        means.append(result.singles())
+    for pair, apart in means[0].items():
+        together = means[1][pair]
+        assert abs(apart.mean - together.mean) < 1.8 * np.hypot(apart.half_width, together.half_width)
+
+
+def test_common_random_numbers_leave_the_difference_alone_where_two_entrants_have_a_part_in_common() -> None:
+    players = ["split:bidding=random,declarer=counting,defender=random as counts", "random"]
+    apart, together = (
+        run_tournament(players, rules="german", players=3, deals=400, seed=2, common_random_numbers=common).edges()[0, 1]
+        for common in (False, True)
+    )
+    assert together.low > 0
+    assert together.half_width < 0.8 * apart.half_width
 
 
 # Double-dummy losses.

@@ -162,7 +162,8 @@ class Experience:
         for table in tables:
             players = table.env.rules.players
             self.owner[table.rows, :players] = self.guests.seat(players, table.env.num_envs)
-        self.seconds = dict.fromkeys(("environment", "inference"), 0.0)
+        self.seconds = dict.fromkeys(("environment", "batch", "inference"), 0.0)
+        """In the environments' steps, which observe and mask too; reading them into the batch; choosing."""
 
     def rollout(self, logits_of: Callable[[np.ndarray, np.ndarray], np.ndarray], explore: float = 0.0) -> Batch:
         """Play `steps` decisions in every match with `logits_of(rows, legal)`, as of a `Policy`.
@@ -185,9 +186,10 @@ class Experience:
             sample(logits, batch.legal[t], uniform, batch.explored[t], batch.choice[t], batch.log_prob[t])
             batch.foreign[t] = who != LEARNER
             chosen = clock()
-            self._step(t)
+            stepped = self._step(t)
+            self.seconds["environment"] += stepped
+            self.seconds["batch"] += looked - start + clock() - chosen - stepped
             self.seconds["inference"] += chosen - looked
-            self.seconds["environment"] += looked - start + clock() - chosen
         return batch
 
     def _look(self, t: int) -> None:
@@ -211,11 +213,14 @@ class Experience:
         observation, mask = (np.concatenate(part) for part in zip(*parts, strict=True))
         return observation, mask
 
-    def _step(self, t: int) -> None:
-        batch, taken = self.batch, self.actions[self.batch.taken(t)]
+    def _step(self, t: int) -> float:
+        """Returns the seconds that the environments took."""
+        batch, taken, seconds = self.batch, self.actions[self.batch.taken(t)], 0.0
         for table in self.tables:
             env, rows = table.env, table.rows
+            start = time.perf_counter()
             env.step(taken[rows])
+            seconds += time.perf_counter() - start
             reward = env.payoffs.astype(np.float32) * table.scale
             reward = relative_payoffs(reward) if table.relative else reward
             owner = self.owner[rows, : env.rules.players]
@@ -224,6 +229,7 @@ class Experience:
             how_deals_ended(batch.role[t, rows], self.declarer[rows], env.payoffs, env.deal_over, batch.ended[t, rows])
             if begun := int(over.sum()):
                 owner[over] = self.guests.seat(env.rules.players, begun)
+        return seconds
 
 
 @njit(cache=True)

@@ -201,7 +201,7 @@ class Trainer:
         self.features: Tensor | None = None
         self.workers: RayWorkers | None = None
         self.update, self.updates = 0, 0
-        self.seconds: dict[str, float] = dict.fromkeys(("environment", "inference", "critic", "update"), 0.0)
+        self.seconds: dict[str, float] = dict.fromkeys(("environment", "batch", "inference", "critic", "update"), 0.0)
 
     def lay_tables(self) -> list[Table]:
         """The matches of this process, as many of each rule set."""
