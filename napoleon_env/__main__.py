@@ -227,7 +227,7 @@ def tournament(
         typer.Option(
             "--common-random-numbers",
             help="At all tables of a deal that have come to the same position a player does the same, and is asked once: "
-            "quicker with players that search, and the interval is smaller where two have a part in common.",
+            "quicker with players that search, and what two of them call alike cancels out.",
         ),
     ] = False,
     seconds: Annotated[float | None, typer.Option(metavar="S", help="Time for one decision; who exceeds it forfeits.")] = None,

@@ -72,7 +72,20 @@ def test_players_are_timed_in_every_phase_where_they_choose() -> None:
 
 def test_the_tournaments_row_says_how_many_tables_are_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tournaments, "PAIRS", {("rule", "counting"): 1000})
+    monkeypatch.setattr(tournaments, "COMMON", {})
     (row,) = measure("tournament", seconds=2)
     assert row.value > 10
     assert row.more["% of tables played out"] == pytest.approx(2, rel=0.1)
     assert 1 < row.more["times fewer decisions"] < row.value
+
+
+def test_common_random_numbers_save_decisions_where_two_entrants_have_a_part_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tournaments, "PAIRS", {})
+    pair = (
+        "split:bidding=random,declarer=counting,defender=counting",
+        "split:bidding=random,declarer=rule,defender=counting",
+    )
+    monkeypatch.setattr(tournaments, "COMMON", {pair: 1000})
+    (row,) = measure("tournament", seconds=1)
+    assert row.value == pytest.approx(row.more["times fewer a deal"] * row.more["times fewer deals"])
+    assert min(row.more.values()) > 1

@@ -46,7 +46,8 @@ MEASUREMENTS: Final[dict[str, Measurement]] = {
         "double-dummy deals a second, all four trumps, one core, with a table that some deals have filled before", _solver
     ),
     "tournament": Measurement(
-        "tables that need not be played out, for the same interval as with independent deals, where all tables are called",
+        "what the same interval needs less of: tables, where all are called and a part is played out; decisions of searching "
+        "players, where tables have their random numbers in common",
         tournament_rows,
     ),
 }

@@ -1,4 +1,4 @@
-"""How many tables a tournament has to play out: independent deals beside a part drawn of tables that are all called."""
+"""What a tournament saves: tables, by playing out a part drawn of those called; decisions, by common random numbers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ from napoleon_env.tables import Draw, Played, play_tables
 
 PAIRS: Final = {("rule", "counting"): 1000, ("rule", "pimc:worlds=30"): 20, ("counting", "pimc:worlds=30"): 20}
 """Deals for each second asked for, by pair: a number of its own, so that the result is the same on every machine."""
+SEARCH: Final = "pimc:worlds=30"
+COMMON: Final = {
+    ("rule", SEARCH): 20,
+    ("epimc:worlds=10", SEARCH): 10,
+    (f"split:bidding=counting,declarer={SEARCH},defender={SEARCH}", SEARCH): 20,
+    (f"split:bidding={SEARCH},declarer=counting,defender={SEARCH}", SEARCH): 20,
+}
+"""The same where each table draws its own random numbers and where they have them in common."""
 LEAST: Final = 200
 SHARE: Final = 0.02
 TO_REACH: Final = 10.0
@@ -39,12 +47,14 @@ class _Asked:
 
 
 def tournament_rows(seconds: float) -> Iterator[Row]:
-    """For each pair how many times fewer tables are played out than with independent deals, for the same interval."""
+    """For each pair how many times fewer tables are played out, or searching players asked, for the same interval."""
     for pair, deals_a_second in PAIRS.items():
-        yield _row(pair, max(LEAST, round(deals_a_second * seconds)))
+        yield _part_row(pair, max(LEAST, round(deals_a_second * seconds)))
+    for pair, deals_a_second in COMMON.items():
+        yield _common_row(pair, max(LEAST, round(deals_a_second * seconds)))
 
 
-def _row(pair: tuple[str, str], deals: int) -> Row:
+def _part_row(pair: tuple[str, str], deals: int) -> Row:
     """All tables of some deals are played out, so that nothing of what is compared hangs on which are drawn.
 
     Independent: each table has a deal of its own, one player alone among three of the other, in every seat under every dealer.
@@ -84,7 +94,35 @@ def _row(pair: tuple[str, str], deals: int) -> Row:
     return Row(f"{pair[0]}, {pair[1]}: german, 4 players, {deals:,} deals", fewer, "times fewer tables", TO_REACH, more)
 
 
-def _play(schedule: Schedule, players: list[_Asked], deals: np.ndarray, tables: np.ndarray, draw: Draw) -> Played:
+def _common_row(pair: tuple[str, str], deals: int) -> Row:
+    """Duplicate deals, every table with random numbers of its own, beside the same with common ones.
+
+    What is counted is what players are asked that draw by lot, times the variance of the advantage: of how many deals the same
+    interval needs.
+    """
+    schedule = Schedule(rules=PRESETS["german"], names=pair, seed=1, deals=deals, block=deals)
+    tables = len(schedule.tables)
+    numbers, variance, asked = np.repeat(np.arange(deals), tables), [], []
+    for common in (False, True):
+        players = [_Asked(spec) for spec in pair]
+        played = _play(schedule, players, numbers, np.tile(np.arange(tables), deals), common=common)
+        sums = schedule.pair_sums(played.scores.reshape(deals, tables, -1))
+        variance.append(float((sums[:, 0] - sums[:, 1]).var(ddof=1)))
+        asked.append(sum(player.asked for player in players if not player.deterministic))
+    fewer = asked[0] * variance[0] / (asked[1] * variance[1])
+    more = {"times fewer a deal": asked[0] / asked[1], "times fewer deals": variance[0] / variance[1]}
+    what = f"{pair[0]}, {pair[1]}: german, 4 players, {deals:,} deals, common random numbers"
+    return Row(what, fewer, "times fewer decisions", more=more)
+
+
+def _play(
+    schedule: Schedule,
+    players: list[_Asked],
+    deals: np.ndarray,
+    tables: np.ndarray,
+    draw: Draw | None = None,
+    common: bool = False,
+) -> Played:
     return play_tables(
         players,
         schedule.rules,
@@ -93,4 +131,5 @@ def _play(schedule: Schedule, players: list[_Asked], deals: np.ndarray, tables: 
         assigned=schedule.tables[tables],
         keys=schedule.keys[tables],
         draw=draw,
+        common_random_numbers=common,
     )
